@@ -19,7 +19,7 @@ READY := $(VENV)/.ready-for-
 JOBS ?= 2
 # The test workers share the cores; linear algebra with threads of its own in each would make them wait for each other.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-TEST = $(ONE_THREAD) MPLBACKEND=Agg $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --doctest-modules --doctest-ignore-import-errors src tests
+TEST = $(ONE_THREAD) MPLBACKEND=Agg $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --durations=50 --doctest-modules --doctest-ignore-import-errors src tests
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -34,7 +34,7 @@ run: $(READY)run ## cluster an embedded data set; writes out/demo.png and out/la
 	PYTHONDONTWRITEBYTECODE= $(BIN)/evencut demo
 	@echo 'Your own table: $(BIN)/evencut cluster points.csv -k 3     (in the browser: pip install "evencut[studio]")'
 
-test: $(READY)test ## the tests, and the examples in the docstrings
+test: $(READY)test ## the tests, and the examples in the docstrings; JOBS=4 runs four at a time
 	@$(BIN)/python -c 'import evencut' # compiles what has changed, before several processes would
 	$(TEST) -m "not long"
 

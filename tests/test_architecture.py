@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -95,6 +96,12 @@ def functions(path):
             yield node, len(code)
 
 
+def test_an_estimator_in_memory_is_three_classes():
+    for name in ("EvenCut", "KernelClustering"):
+        classes = [each.__name__ for each in getattr(evencut, name).__mro__ if each.__module__.startswith("evencut.")]
+        assert classes == [name, "Clustering", "FittedClustering"]
+
+
 @pytest.mark.parametrize("room", ["estimators", "selection"])
 def test_functions_are_short(room):
     for path in (PACKAGE / room).glob("*.py"):
@@ -126,72 +133,85 @@ def test_files_say_what_they_are_for_and_stay_short():
         assert n_lines <= 320, f"{path} has {n_lines} lines of code: it is asking to become two ideas"
 
 
-def test_importing_evencut_adds_nothing_but_evencut():
+IMPORTS = """
+import json, sys, warnings
+import numpy as np
+loaded = {}
+def note(step): loaded[step] = sorted(sys.modules)
+warnings.simplefilter("ignore")
+import evencut
+note("import")
+image = np.zeros((12, 12, 3)); image[4:8, 4:8] = 1
+from evencut.segmentation import segment
+segment(image, box=(2, 2, 10, 10), clicks=[(6, 6, "object")])
+note("photo")
+rooms = [evencut.kernels.KNN.__name__, evencut.KernelClustering.__name__, "diagnose" in dir(evencut)]
+evencut.EvenCut(2, random_state=0).fit(np.random.default_rng(0).normal(size=(60, 2)))
+note("fit")
+import sklearn.cluster
+note("scikit-learn")
+for name in evencut.__all__: getattr(evencut, name)
+note("names")
+print(json.dumps([rooms, loaded]))
+"""
+
+
+@pytest.fixture(scope="module")
+def imports():
+    """What its rooms answer, and what is loaded after each step, in one fresh process."""
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+    run = [sys.executable, "-c", IMPORTS]
+    answer = subprocess.run(run, capture_output=True, text=True, check=True, env=environment)
+    rooms, loaded = json.loads(answer.stdout.splitlines()[-1])
+    return rooms, {step: set(modules) for step, modules in loaded.items()}
+
+
+def test_importing_evencut_adds_nothing_but_evencut(imports):
     """Nothing slow is loaded: matplotlib and typer wait until they are needed."""
-    source = str(PACKAGE.parent)
-    script = (
-        f"import sys, json, sklearn.cluster; sys.path.insert(0, {source!r})\n"
-        "before = set(sys.modules)\n"
-        "import evencut\n"
-        "for name in evencut.__all__: getattr(evencut, name)\n"
-        "print(json.dumps(sorted(set(sys.modules) - before)))"
-    )
-    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    new = {name.split(".")[0] for name in json.loads(answer.stdout)}
+    _, loaded = imports
+    new = {name.split(".")[0] for name in loaded["names"] - loaded["scikit-learn"]}
     foreign = new - {"evencut", "sklearn", "scipy", "numpy"} - set(sys.stdlib_module_names)
+    foreign |= {"matplotlib", "typer", "torch", "dask", "skops", "faiss"} & loaded["names"]
     assert not foreign, f"import evencut also loads {sorted(foreign)}"
     assert "evencut" in new
 
 
-@pytest.mark.parametrize("code", [
-    "import evencut",
-    "from evencut.segmentation import segment; segment(image, box=(2, 2, 10, 10), clicks=[(6, 6, 'object')])",
-    "from evencut.cli import main; main(['segment-folder', '--help'])",
-])
-def test_photos_wait_for_no_scikit_learn(code):
+@pytest.mark.parametrize("step", ["import", "photo"])
+def test_photos_wait_for_no_scikit_learn(imports, step):
     """Loading it takes longer than cutting out a photo; whatever needs it loads it then."""
-    script = (
-        "import atexit, sys, warnings; import numpy as np; warnings.simplefilter('ignore')\n"
-        "atexit.register(lambda: print('loaded:', sorted({'sklearn', 'pandas', 'matplotlib'} & set(sys.modules))))\n"
-        "image = np.zeros((12, 12, 3)); image[4:8, 4:8] = 1\n" + code
-    )
-    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert answer.stdout.splitlines()[-1] == "loaded: []"
+    assert not imports[1][step] & {"sklearn", "pandas", "matplotlib"}
 
 
-def test_rooms_are_found_without_being_imported_first():
-    script = "import evencut as e; print(e.kernels.KNN.__name__, e.KernelClustering.__name__, 'diagnose' in dir(e))"
-    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert answer.stdout.split() == ["KNN", "KernelClustering", "True"]
+def test_rooms_are_found_without_being_imported_first(imports):
+    assert imports[0] == ["KNN", "KernelClustering", True]
     with pytest.raises(AttributeError, match="no attribute 'no_such_room'"):
         _ = evencut.no_such_room
 
 
-def test_an_estimator_waits_for_nothing_that_its_fit_does_not_use():
-    script = (
-        "import sys, json; import numpy as np; from evencut import EvenCut\n"
-        "EvenCut(2, random_state=0).fit(np.random.default_rng(0).normal(size=(60, 2)))\n"
-        "print(json.dumps(sorted(sys.modules)))"
-    )
-    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    loaded = set(json.loads(answer.stdout))
+def test_an_estimator_waits_for_nothing_that_its_fit_does_not_use(imports):
     unused = ("diagnosis", "plotting", "landmarks", "io.read", "estimators.model_files", "estimators.dominant_sets")
-    assert "evencut.estimators.even_cut" in loaded
-    assert not loaded & {f"evencut.{name}" for name in unused}
+    assert "evencut.estimators.even_cut" in imports[1]["fit"]
+    assert not imports[1]["fit"] & {f"evencut.{name}" for name in unused}
 
 
-def test_the_command_waits_for_no_diagnosis(tmp_path):
+COMMANDS = """
+import contextlib, json, sys
+from evencut.cli import main
+for arguments in (["segment-folder", "--help"], ["cluster", "points.csv", "-k", "2", "-o", "labels.csv"]):
+    with contextlib.suppress(SystemExit): main(arguments)
+    print(json.dumps(sorted(sys.modules)))
+"""
+
+
+def test_a_command_waits_for_nothing_that_it_does_not_use(tmp_path):
+    """Help needs no scikit-learn, and clusters no diagnosis."""
     (tmp_path / "points.csv").write_text("x,y\n" + "".join(f"{i % 2 * 9},{i}\n" for i in range(30)))
-    script = (
-        "import atexit, sys\n"
-        "unused = ('evencut.diagnosis', 'evencut.estimators.dominant_sets', 'matplotlib', 'skops')\n"
-        "atexit.register(lambda: print('loaded:', sorted(set(unused) & set(sys.modules))))\n"
-        "from evencut.cli import main; main(['cluster', 'points.csv', '-k', '2', '-o', 'labels.csv'])"
-    )
-    run = [sys.executable, "-c", script]
+    run = [sys.executable, "-c", COMMANDS]
     answer = subprocess.run(run, capture_output=True, text=True, check=True, cwd=tmp_path)
+    of_help, of_cluster = (set(json.loads(line)) for line in answer.stdout.splitlines() if line.startswith("["))
+    assert not of_help & {"sklearn", "pandas", "matplotlib"}
     assert (tmp_path / "labels.csv").exists()
-    assert answer.stdout.splitlines()[-1] == "loaded: []"
+    assert not of_cluster & {"evencut.diagnosis", "evencut.estimators.dominant_sets", "matplotlib", "skops"}
 
 
 def test_a_name_that_is_not_there_asks_no_importer(monkeypatch):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 
@@ -293,7 +294,7 @@ def bad_files(tmp_path):
         ("good.csv -k 0", "-k 0 is out of range; give a whole number of at least 1"),
         ("good.csv -k 12", "n_clusters=12 is more than the 3 points given"),
         ("same.csv -k 2", "n_clusters=2 is more than the 1 distinct points"),
-        ("one.csv -k 1", "minimum of 2 is required"),
+        ("one.csv -k 1", "one.csv has only one row to cluster; give at least two"),
         ("good.csv -k 2 --kernel gausian", "--kernel gausian is not known; did you mean gaussian?"),
         ("good.csv -k 2 --criterion ncut", "--criterion ncut is not known"),
         ("good.csv -k 2 --equalize all", "--equalize all is not known"),
@@ -440,21 +441,23 @@ def wait_until_it_reads(process):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a terminal is imitated by a POSIX pseudo-terminal")
 @pytest.mark.parametrize("terminal", [True, False])
-def test_progress_moves_on_a_terminal_and_never_in_a_pipe(tmp_path, terminal):
+def test_progress_moves_on_a_terminal_and_never_in_a_pipe(tmp_path, monkeypatch, capfd, terminal):
     import pty
 
     X, _ = make_rings(60, random_state=0)
     np.save(tmp_path / "points.npy", X)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TERM", "xterm")
     ours, theirs = pty.openpty() if terminal else os.pipe()
-    process = subprocess.Popen(
-        [*EVENCUT, "cluster", "points.npy", "-k", "2"],
-        cwd=tmp_path, stdout=subprocess.PIPE, stderr=theirs, env=ENVIRONMENT,
-    )  # fmt: skip
-    os.close(theirs)
-    shown = read_to_the_end(ours)
-    labels = process.communicate(timeout=60)[0].split()
-    assert process.returncode == 0
-    assert labels[0] == b"label"
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(read_to_the_end, ours)
+        with os.fdopen(theirs, "w") as stderr, monkeypatch.context() as patched, pytest.raises(SystemExit) as left:
+            patched.setattr(sys, "stderr", stderr)
+            evencut.cli.main(["cluster", "points.npy", "-k", "2"])
+        shown = reading.result(timeout=60)
+    labels = capfd.readouterr().out.split()
+    assert left.value.code == 0
+    assert labels[0] == "label"
     assert len(labels) == 61
     assert ("\x1b" in shown) == terminal
     if terminal:

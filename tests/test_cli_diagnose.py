@@ -133,7 +133,7 @@ def test_measurements_as_labels_cost_one_line(run, moons):
     write_labels("l.csv", moons[0][:, 0])
     code, out, err = run("points.csv", "l.csv")
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "no whole number" in err
+    assert "not a whole number" in err
 
 
 def test_the_cure_that_was_tried_is_told(run, moons):
@@ -162,7 +162,7 @@ def test_a_column_among_others(run, moons):
         ("0\n" * 300, [], "hold 1 cluster"),
         ("a,b\n" + "0,1\n" * 300, [], "say which holds the labels with --label-column"),
         ("a,b\n" + "0,1\n" * 300, ["--label-column", "c"], "--label-column c is not in"),
-        ("a,b\n0,1\n2\n" + "0,1\n" * 298, ["--label-column", "b"], "line 3 has 1 values, but line 1 has 2"),
+        ("a,b\n0,1\n2\n" + "0,1\n" * 298, ["--label-column", "b"], "line 3 has 1 value, but line 1 has 2"),
         ("a,b\n0,1\n2,\n" + "0,1\n" * 298, ["--label-column", "b"], "row 2 has no label"),
         ("0\n1\n" * 150, ["--html", "missing/report.html"], "folder"),
         ("0\n1\n" * 150, ["--html", "l.csv"], "both the labels and the html"),

@@ -11,7 +11,7 @@ from evencut import EvenCut, KernelClustering, LandmarkClustering
 from evencut.cli import main
 from evencut.cli.outputs import load_model, save_model
 from evencut.datasets import make_clumped_moons
-from evencut.estimators.portable import portable, portable_types
+from evencut.estimators.model_files import portable, portable_types
 from evencut.io import Preparation
 
 skops_io = pytest.importorskip("skops.io", reason='models are saved with skops: pip install "evencut[models]"')

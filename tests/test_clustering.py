@@ -218,6 +218,7 @@ HARD = {
 @pytest.mark.parametrize("equalize", [None, "exact"])
 @pytest.mark.parametrize("kernel", ["knn", "gaussian", "adaptive_gaussian", "local_scaling", "geodesic"])
 @pytest.mark.parametrize("name", HARD)
+@pytest.mark.filterwarnings("ignore:bandwidth='scott' is too narrow")
 def test_hard_data_are_clustered(name, kernel, equalize):
     model = KernelClustering(3, kernel=kernel, equalize=equalize, random_state=0).fit(HARD[name])
     assert set(model.labels_) == {0, 1, 2}

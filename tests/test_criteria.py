@@ -107,7 +107,7 @@ def test_errors_name_the_value_and_the_cure():
 
 
 def test_problem_counts_its_points():
-    assert RatioProblem(np.eye(3), np.ones(3)).n_points == 3
+    assert RatioProblem(as_affinity(np.eye(3)), np.ones(3)).n_points == 3
 
 
 def test_links_of_sparse_rows_are_those_of_dense_ones():

@@ -91,6 +91,13 @@ def test_bad_input_is_named(rng, options, message):
         describe(frame, **{"labels": group, **options})
 
 
+def test_one_cluster_has_no_others_to_be_compared_with(rng):
+    frame, _ = homes(rng)
+    (cluster,) = describe(frame, np.zeros(len(frame), dtype=int)).clusters
+    assert cluster.size == len(frame) and cluster.effects == ()
+    assert "others" not in str(describe(frame, np.zeros(len(frame), dtype=int)))
+
+
 def test_the_command_describes_a_file(rng, tmp_path, monkeypatch, capsys):
     from evencut.cli import main
 
@@ -108,3 +115,15 @@ def test_the_command_describes_a_file(rng, tmp_path, monkeypatch, capsys):
         main(["describe", "homes.csv", "--label-column", "none"])
     assert left.value.code == 2 and "none" in capsys.readouterr().err
     assert read_table("effects.csv", columns=["effect"]).values.shape == (4, 1)
+
+
+def test_labels_in_a_file_of_another_encoding_are_described(rng, tmp_path, monkeypatch, capsys):
+    from evencut.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    frame, group = homes(rng)
+    frame.to_csv("homes.csv", index=False, encoding="latin-1")
+    (tmp_path / "labels.csv").write_text("\n".join(["label", *np.array(["né", "où"])[group % 2]]), encoding="latin-1")
+    with pytest.raises(SystemExit) as left:
+        main(["describe", "homes.csv", "labels.csv", "--encoding", "latin-1"])
+    assert left.value.code == 0 and "cluster né" in capsys.readouterr().out

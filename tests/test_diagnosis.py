@@ -14,7 +14,7 @@ from evencut import KernelClustering, KernelKMeans, NormalizedCut, bandwidth_swe
 from evencut.affinity import equalize
 from evencut.criteria import energy
 from evencut.datasets import make_clumped_moons, make_rings
-from evencut.diagnosis.diagnose import joining_neighbors
+from evencut.diagnosis.labelled import joining_neighbors
 from evencut.kernels import KNN, Gaussian
 from evencut.neighbors import kneighbors
 
@@ -169,6 +169,16 @@ def test_noise_is_left_out(moons, noise):
     assert not report.biased
     alone = diagnose(X[labels != noise], labels[labels != noise])
     assert [row.density for row in alone.clusters] == [row.density for row in report.clusters]
+
+
+@pytest.mark.parametrize("text", ["U", "S"])
+def test_a_cluster_called_minus_is_no_noise(moons, text):
+    X, y = moons
+    report = diagnose(X, np.where(y == 1, "+", "-").astype(text))
+    assert (report.n_noise, len(report.clusters)) == (0, 2)
+    labels = y.astype("U4").astype(text)
+    labels[::10] = "-1"
+    assert diagnose(X, labels).n_noise == 60
 
 
 def test_large_data_are_judged_on_a_sample_and_small_clusters_on_all():

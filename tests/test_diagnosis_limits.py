@@ -129,7 +129,7 @@ def test_too_few_points_says_how_many_are_needed():
 
 def test_measurements_are_no_labels():
     X = np.random.default_rng(0).normal(size=(100, 2))
-    with pytest.raises(ValueError, match=r"which is no whole number.*labels\.astype\(str\)"):
+    with pytest.raises(ValueError, match=r"which is not a whole number.*labels\.astype\(str\)"):
         diagnose(X, X[:, 0])
     assert diagnose(X, (X[:, 0] > 0).astype(float)).verdict == "one body"
 

@@ -68,7 +68,7 @@ def test_the_code_about_cells_prints_what_it_says(capsys):
     names = {"__name__": "__main__"}
     page = (DOCS / "how_to" / "cluster_cells.md").read_text(encoding="utf-8")
     found = list(steps(page, "py"))
-    assert len(found) == 3
+    assert len(found) == 4
     for code, printed in found:
         with warnings.catch_warnings():
             # scanpy and what it loads speak of their own futures.
@@ -94,12 +94,22 @@ def test_the_pictures_of_the_default_are_shown_and_drawn_from_its_own_steps():
     pictures = runpy.run_path(str(DOCS / "pictures.py"))["PICTURES"]
     page = (DOCS / "how_evencut_works.md").read_text(encoding="utf-8")
     names = [name for name in pictures if name.startswith("how_")]
-    assert len(names) == 7
+    assert len(names) == 6
     for name in names:
         assert f"(images/{name}.png)" in page
         assert (DOCS / "images" / f"{name}.png").stat().st_size > 5000
     for name in ("how_systems", "how_votes", "how_election"):
         assert len(pictures[name]().axes) >= 2
+
+
+def test_the_picture_of_the_front_page_shows_four_methods_and_none_beats_the_last():
+    axes = runpy.run_path(str(DOCS / "pictures.py"))["PICTURES"]["front"]().axes
+    titles = [ax.get_title().split("\n") for ax in axes]
+    assert [title[0] for title in titles[:4]] == ["k-means", "HDBSCAN", "Spectral clustering", "EvenCut"]
+    for row in np.reshape([float(title[-1]) for title in titles], (3, 4)):
+        assert row[-1] == row.max()
+    assert "](docs/images/front.png)" in (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    assert "](images/front.png)" in (DOCS / "index.md").read_text(encoding="utf-8")
 
 
 # What the list of words in CONTRIBUTING.md replaces, as far as a phrase has no other meaning.

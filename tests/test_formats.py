@@ -86,7 +86,7 @@ def test_json_is_read(tmp_path, held):
         ("[1, 2", "is not JSON"),
         ("3", "is not a table"),
         ('{"x": [1], "y": [1, 2]}', "columns of different lengths"),
-        ('[{"x": [1]}]', "holds list; give one value"),
+        ('[{"x": [1]}]', "holds more than one value"),
     ],
 )
 def test_json_that_is_no_table_is_named(tmp_path, text, message):

@@ -29,25 +29,28 @@ MODELS = (
 
 @st.composite
 def tables(draw):
-    """Arrays of every scale, order and type, with ties, constant columns, odd values and views."""
-    n_rows, n_columns = draw(st.integers(1, 60)), draw(st.integers(1, 4))
+    """Arrays of every scale, order and type, with ties, constant columns and views; one in ten may be invalid."""
+    is_odd = draw(st.sampled_from([False] * 9 + [True]))
+    n_rows, n_columns = draw(st.integers(1 if is_odd else 12, 60)), draw(st.integers(1, 4))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     X = rng.normal(size=(n_rows, n_columns)) + 6 * rng.integers(0, 3, size=(n_rows, 1))
-    form = draw(st.sampled_from(["plain", "rounded", "repeated", "constant column", "all equal", "one outlier"]))
+    forms = ["plain", "rounded", "repeated", "constant column", "one outlier", *["all equal"] * is_odd]
+    form = draw(st.sampled_from(forms))
     if form == "rounded":
         X = np.round(X)
     elif form == "repeated":
-        X = X[rng.integers(0, max(1, n_rows // 5), size=n_rows)]
+        X = X[rng.integers(0, max(1, n_rows // 3), size=n_rows)]
     elif form == "constant column":
-        X[:, 0] = 7
+        X[:, 1 if n_columns > 1 else n_columns :] = 7
     elif form == "all equal":
         X[:] = X[0]
     elif form == "one outlier":
-        X[rng.integers(n_rows), 0] *= 10.0 ** draw(st.integers(0, 300))
+        X[rng.integers(n_rows), 0] *= 10.0 ** draw(st.integers(0, 300 if is_odd else 12))
+    kind = draw(st.sampled_from([np.float64, np.float64, np.float32]))
+    largest = 308 if is_odd else 100 if kind is np.float64 else 8
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        X = X * 10.0 ** draw(st.integers(-308, 308))
-        X = X.astype(draw(st.sampled_from([np.float64, np.float64, np.float32])))
-    if draw(st.integers(0, 9)) == 0:
+        X = (X * 10.0 ** draw(st.integers(-largest, largest))).astype(kind)
+    if is_odd and draw(st.booleans()):
         X[rng.integers(n_rows), rng.integers(n_columns)] = draw(st.sampled_from([np.nan, np.inf, -np.inf]))
     look = draw(st.sampled_from(["C", "F", "view", "reversed"]))
     if look == "F":
@@ -57,56 +60,75 @@ def tables(draw):
     return X[::-1] if look == "reversed" else X
 
 
-def check_fit(model, X, n_rows, refusals=ValueError):
-    """Labels of all rows, or an error that says something."""
+def is_fitted(model, X, n_rows, refusals=ValueError):
+    """Whether all rows get labels; otherwise an error must say something."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             model = model.set_params(random_state=0).fit(X)
         except refusals as error:
             assert len(str(error)) > 20
-            return
+            return False
         labels = np.asarray(model.labels_)
         assert labels.shape == (n_rows,)
         assert set(np.unique(labels)) == set(range(model.n_clusters_))
         assert np.isfinite(getattr(model, "energy_", 0.0))
         again = np.asarray(model.predict(X))
         assert again.shape == (n_rows,) and again.min() >= 0 and again.max() < model.n_clusters_
+        return True
 
 
-@fuzz(150)
-@given(tables(), st.sampled_from(MODELS))
-@bounded
-def test_any_table_is_clustered_or_refused(X, model):
-    before = X.copy()
-    check_fit(model, X, len(X))
-    np.testing.assert_array_equal(X, before)
+def share_of(answers, usual, *strategies):
+    """The share of the drawn examples for which `answers` says yes."""
+    said = []
+
+    @fuzz(usual)
+    @given(st.tuples(*strategies))
+    @bounded
+    def each(example):
+        said.append(answers(*example))
+
+    each()
+    return np.mean(said)
 
 
-@fuzz(130)
-@given(tables(), st.integers(0, 2**32 - 1))
-@bounded
-def test_any_clustering_is_diagnosed_or_refused(X, seed):
-    labels = np.random.default_rng(seed).integers(-1, 3, size=len(X))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            report = diagnose(X, labels, cures=False)
-        except ValueError as error:
-            assert len(str(error)) > 20
-            return
-    assert 0 <= report.confidence <= 1
-    assert report.verdict in str(report)
+def test_nine_tables_in_ten_are_clustered_and_the_others_refused():
+    def answers(X, model):
+        before = X.copy()
+        fitted = is_fitted(model, X, len(X))
+        np.testing.assert_array_equal(X, before)
+        return fitted
+
+    assert share_of(answers, 150, tables(), st.sampled_from(MODELS)) >= 0.8
 
 
-@fuzz(120)
-@given(tables(), st.floats(0.0, 0.9), st.sampled_from(["euclidean", "cosine"]))
-@bounded
-def test_any_sparse_matrix_is_clustered_or_refused(X, emptied, metric):
-    rows = sparse.csr_array(np.where(np.random.default_rng(0).random(X.shape) < emptied, 0.0, X))
-    before = rows.copy()
-    check_fit(EvenCut(2, metric=metric), rows, len(X))
-    assert (rows != before).nnz == 0 or not np.isfinite(before.data).all()
+def test_nearly_all_clusterings_are_diagnosed_and_the_others_refused():
+    def answers(X, seed):
+        labels = np.random.default_rng(seed).integers(-1, 3, size=len(X))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                report = diagnose(X, labels, cures=False)
+            except ValueError as error:
+                assert len(str(error)) > 20
+                return False
+        assert 0 <= report.confidence <= 1
+        assert report.verdict in str(report)
+        return True
+
+    assert share_of(answers, 130, tables(), st.integers(0, 2**32 - 1)) >= 0.8
+
+
+def test_most_sparse_matrices_are_clustered_and_the_others_refused():
+    def answers(X, emptied, metric):
+        rows = sparse.csr_array(np.where(np.random.default_rng(0).random(X.shape) < emptied, 0.0, X))
+        before = rows.copy()
+        fitted = is_fitted(EvenCut(2, metric=metric), rows, len(X))
+        assert (rows != before).nnz == 0 or not np.isfinite(before.data).all()
+        return fitted
+
+    # Half are compared by angles, which rows of zeros do not have.
+    assert share_of(answers, 120, tables(), st.floats(0.0, 0.6), st.sampled_from(["euclidean", "cosine"])) >= 0.4
 
 
 EXTRA_COLUMNS = {
@@ -120,18 +142,19 @@ EXTRA_COLUMNS = {
 }
 
 
-@fuzz(60)
-@given(tables(), st.sampled_from([None, *EXTRA_COLUMNS]), st.booleans(), st.sampled_from(MODELS))
-@bounded
-def test_any_frame_is_clustered_or_refused(X, extra, in_polars, model):
-    frame = pd.DataFrame(np.ascontiguousarray(X), columns=[f"c{i}" for i in range(X.shape[1])])
-    if extra is not None:
-        frame["extra"] = EXTRA_COLUMNS[extra](len(frame))
-    frame.index = frame.index * 10 + 3
-    given_frame = pl.from_pandas(frame) if in_polars else frame
-    before = frame.copy(deep=True)
-    check_fit(model, given_frame, len(X), (ValueError, TypeError))
-    pd.testing.assert_frame_equal(frame, before)
+def test_nine_frames_in_ten_are_clustered_and_the_others_refused():
+    def answers(X, extra, in_polars, model):
+        frame = pd.DataFrame(np.ascontiguousarray(X), columns=[f"c{i}" for i in range(X.shape[1])])
+        if extra is not None:
+            frame["extra"] = EXTRA_COLUMNS[extra](len(frame))
+        frame.index = frame.index * 10 + 3
+        before = frame.copy(deep=True)
+        fitted = is_fitted(model, pl.from_pandas(frame) if in_polars else frame, len(X), (ValueError, TypeError))
+        pd.testing.assert_frame_equal(frame, before)
+        return fitted
+
+    columns = st.sampled_from([None, *EXTRA_COLUMNS])
+    assert share_of(answers, 60, tables(), columns, st.booleans(), st.sampled_from(MODELS)) >= 0.8
 
 
 @fuzz(25)

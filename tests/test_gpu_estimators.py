@@ -13,8 +13,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from evencut import EvenCut, KernelClustering, KernelKMeans, LandmarkClustering, NormalizedCut, _runtime, diagnose
 from evencut.affinity import equalizing_scale, knn_density, knn_radius, parzen_density
-from evencut.estimators import devices
-from evencut.estimators.portable import portable
+from evencut.estimators import fitting
+from evencut.estimators.model_files import portable
 from evencut.gpu import arrays
 from evencut.gpu.sums import KernelSums
 from evencut.kernels import KNN, AdaptiveGaussian, Gaussian, Kernel, LocalScaling, SharedNeighbors, for_tensors
@@ -32,10 +32,10 @@ SAMPLE = 8 * 26_000
 def many(monkeypatch):
     """Few points count as many, and tensors in the CPU's memory as tensors on a device; no interpreter."""
     monkeypatch.delenv("TRITON_INTERPRET", raising=False)
-    monkeypatch.setattr(devices, "_MANY_PAIRS", 100)
+    monkeypatch.setattr(fitting, "_MANY_PAIRS", 100)
     monkeypatch.setattr(_runtime, "MANY_POINTS", 100)
     monkeypatch.setattr(_runtime, "MOST_COMPARED", 300)
-    for module in ("tensors", "estimators.devices"):
+    for module in ("tensors", "estimators.fitting", "estimators.landmark_clustering"):
         monkeypatch.setattr(f"evencut.{module}.runs_on_device", lambda X: True)
 
 
@@ -194,20 +194,31 @@ def test_new_points_have_the_affinities_of_the_cpu_also_far_out(blobs, form, ker
     assert np.allclose(rows.sums(table, "careful").cpu(), expected, rtol=1e-4, atol=1e-300)
 
 
-def test_margins_and_affinities_of_fits_on_a_device(blobs):
+def test_affinities_of_fits_on_a_device(blobs):
     X, _ = blobs
     model = MODELS["adaptive"].fit(X)
     assert isinstance(model.affinity_, KernelSums)
-    with pytest.warns(FutureWarning, match="probabilities_"):
-        margin = model.margin_
-    assert margin.shape == (N_ROWS,) and bool(((margin >= 0) & (margin <= 1)).all())
-    with pytest.raises(NotImplementedError, match="fit the points as an array"):
-        _ = model.probabilities_
     model = MODELS["knn"].fit(X)
     expected = KNN(15, symmetrize="union").affinity(X.cpu().numpy()).toarray()
     assert np.allclose(model.affinity_.to_dense().cpu(), expected)
-    with pytest.warns(FutureWarning, match="predict_proba"):
-        assert model.predict_margin(X[:3]).device == X.device
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_probabilities_on_a_device_are_those_of_the_cpu(blobs, name):
+    X, _ = blobs
+    model = MODELS[name]
+    expected = model.fit(X.cpu().numpy())
+    asked = X[:50].cpu().numpy() + 0.01
+    known = [expected.probabilities_, expected.outlier_scores_, expected.predict_proba(asked)]
+    # A model of arrays answers tensors as it answers arrays.
+    assert np.allclose(expected.predict_proba(torch.tensor(asked, device=DEVICE)).cpu(), known[2], atol=0.03)
+    model.fit(X)
+    found = [model.probabilities_, model.outlier_scores_, model.predict_proba(torch.tensor(asked, device=DEVICE))]
+    for array, tensor in zip(known, found):
+        assert tensor.device == X.device
+        # Clusters of equal size have no fixed order.
+        difference = np.sort(array.reshape(len(array), -1)) - np.sort(tensor.cpu().numpy().reshape(len(array), -1))
+        assert np.abs(difference).mean() < 0.03
 
 
 def test_diagnosis_of_tensors(blobs):

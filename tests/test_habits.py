@@ -2,10 +2,15 @@
 
 import ast
 import re
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from test_architecture import ROOMS
+
+import evencut
+from evencut import EvenCut, KernelClustering
 
 ROOT = Path(__file__).parents[1]
 TESTS = sorted((ROOT / "tests").glob("*.py"))
@@ -43,3 +48,29 @@ def test_the_page_of_the_architecture_lists_the_rooms_in_their_order():
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| `(\w+)` \|", page, re.M)
     assert listed == [room for room in ROOMS if not room.startswith("__")]
+
+
+@pytest.mark.parametrize(("column", "estimator"), [(1, EvenCut), (2, KernelClustering)])
+def test_a_fit_goes_through_the_six_stations_of_the_page(column, estimator):
+    """Each function of the table is called, from the file named, and first in the order of the table."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = [line.strip("|").split("|") for line in page.splitlines() if re.match(r"\| \w+ \| `\w+` \(`", line)]
+    stations = [tuple(re.findall(r"`([^`]+)`", row[column])) for row in table]
+    package = Path(evencut.__file__).parent
+    X = np.concatenate([np.random.default_rng(0).normal(size=(40, 2)) + place for place in (0, 6)])
+    model, called = estimator(2, random_state=0), []
+
+    def look(frame, event, _):
+        path = Path(frame.f_code.co_filename)
+        if event == "call" and path.is_relative_to(package):
+            called.append((frame.f_code.co_name, path.relative_to(package).as_posix()))
+
+    model.fit(X)  # whatever is loaded on first use is loaded now
+    sys.setprofile(look)
+    try:
+        model.fit(X)
+    finally:
+        sys.setprofile(None)
+    firsts = [called.index(station) for station in stations]
+    assert len(stations) == 6
+    assert firsts == sorted(firsts)

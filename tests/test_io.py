@@ -92,7 +92,7 @@ def test_any_bytes_are_a_table_or_a_plain_error(tmp_path, suffix, content):
         ("", "t.jsonl is empty"),
         ('{"x": 1}\n{"x": ', "line 2 is not JSON that can be read"),
         ('{"x": 1}\n7\n', "line 2 is 7; give an object or a list"),
-        ('{"x": [1, 2]}\n', "line 1: 'x' holds more than one value"),
+        ('{"x": [1, 2]}\n', "line 1, column 'x' holds more than one value"),
         ('{"x": "a"}\n{"x": "b"}\n', "line 1, column 'x' is text"),
     ],
 )
@@ -247,7 +247,7 @@ def test_remarks_before_the_table_are_skipped_and_told(tmp_path):
     path.write_text("#N/A,2\n3,4\n")
     assert read_table(path, missing="drop").values.tolist() == [[3, 4]]
     path.write_text("x,y\n1,2\n# the end\n")
-    with pytest.raises(TableError, match="line 3 has 1 values, but line 1 has 2; it begins with #"):
+    with pytest.raises(TableError, match="line 3 has 1 value, but line 1 has 2; it begins with #"):
         read_table(path)
 
 

@@ -6,7 +6,9 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import tracemalloc
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -55,8 +57,9 @@ def fitted(moons):
 
 @pytest.fixture(scope="module")
 def cluster():
-    """Two worker processes on this machine."""
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as workers:
+    """Two workers that are threads, but send each other bytes as processes do."""
+    place = {"dashboard_address": ":0", "host": "127.0.0.1", "protocol": "tcp://"}
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, **place) as workers:
         yield workers
 
 
@@ -120,6 +123,23 @@ def test_the_cut_into_blocks_and_the_threads_change_nothing(n_features):
             assert (other.landmark_affinity_ != whole.landmark_affinity_).nnz == 0
             np.testing.assert_array_equal(other.landmark_labels_, whole.landmark_labels_)
             np.testing.assert_array_equal(other.predict(X), whole.labels_)
+
+
+def test_threads_read_ahead_while_a_result_is_used(monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    reads = [threading.Event() for _ in range(30)]
+
+    def read(i):
+        reads[i].set()
+        return np.full((1, 1), float(i))
+
+    rows = RowBlocks([Block(f"block {i}", i, 1, partial(read, i)) for i in range(30)], 1, n_jobs=2)
+    used = []
+    for i, values in rows.results(lambda rows, first: rows[:, 0]):
+        # The next blocks are read without waiting for this one to be used.
+        assert all(following.wait(60) for following in reads[i : i + 3])
+        used.append(float(values[0]))
+    assert used == list(range(30))
 
 
 def test_the_landmark_graph_counts_every_row_once(fitted, moons):
@@ -187,7 +207,7 @@ def test_predict_stays_lazy(fitted, moons):
     assert len(reads) == 2
 
 
-def test_two_processes_give_the_labels_of_one(cluster, moons, fitted):
+def test_two_workers_give_the_labels_of_one(cluster, moons, fitted):
     with distributed.Client(cluster):
         for X in (INPUTS["dask array"](moons[0], None), INPUTS["dask frame"](moons[0], None)):
             np.testing.assert_array_equal(model().fit(X).labels_.compute(), fitted.labels_)
@@ -210,10 +230,11 @@ class KillsItsWorkerOnce:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a process is killed by a POSIX signal")
-def test_a_killed_worker_changes_nothing(cluster, moons, fitted, tmp_path):
+def test_a_killed_worker_changes_nothing(moons, fitted, tmp_path):
     killer = KillsItsWorkerOnce(tmp_path / "killed", moons[0][2500])
     X = da.from_array(moons[0], chunks=(500, 2)).map_blocks(killer, dtype=np.float32, meta=np.empty((0, 2), np.float32))
-    with distributed.Client(cluster):
+    processes = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
+    with processes, distributed.Client(processes):
         np.testing.assert_array_equal(model().fit(X).labels_.compute(), fitted.labels_)
     assert (tmp_path / "killed").exists()
 
@@ -223,7 +244,7 @@ def with_bad_block(X, bad):
 
 
 def text_in_the_second(frame):
-    return frame.astype(object).replace(frame.iloc[0, 0], "text") if frame.index[0] > 0 else frame
+    return frame.astype(object).mask(frame == frame.iloc[0, 0], "text") if frame.index[0] > 0 else frame
 
 
 BAD = {

@@ -118,6 +118,9 @@ def test_the_page_of_sizes_is_made_in_one_call(benchmarks, tmp_path, monkeypatch
     monkeypatch.setattr(sizes, "MILLION", 1500)
     records = benchmarks("records")
     monkeypatch.setattr(records, "HERE", tmp_path)
+    # The list of pages of earlier versions is the repository's, too.
+    monkeypatch.setattr(records, "_EARLIER", tmp_path / "earlier.toml")
+    (tmp_path / "earlier.toml").touch()
     sizes.main(["--draws", "1", "--million", "2"])
     page = (tmp_path / "SIZES.md").read_text(encoding="utf-8")
     assert page.count("| 35 worms |") == page.count("| 100 blobs |") == 3

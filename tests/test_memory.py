@@ -61,6 +61,14 @@ def test_only_rows_in_both_labellings_are_compared():
     assert [change.before for change in missing.of_kind("gone")] == [[1]]
 
 
+def test_missing_labels_of_pandas_are_rows_that_are_not_in_a_labelling():
+    pandas = pytest.importorskip("pandas")
+    for kind, labels in (("Int64", [0, 0, 1, None, 1, -1]), ("string", ["a", "a", "b", None, "b", "-1"])):
+        changes = evencut.match(pandas.Series(labels, dtype=kind), pandas.Series([5, 5, 4, 4, 4, 4]))
+        assert [change.kind for change in changes.changes] == ["kept", "kept"]
+        assert [change.n_before for change in changes.changes] == [2, 2]
+
+
 def test_growth_is_told_from_chance():
     before, after = np.r_[np.zeros(500), np.ones(500)], np.r_[np.zeros(500), np.ones(500)]
     assert kinds(match(before, after)) == ["kept", "kept"]
@@ -113,6 +121,18 @@ def test_births_and_deaths_are_found_and_numbers_are_not_used_again():
     assert number_of(model.labels_, y3, 3) == 3
     assert number_of(model.labels_, y3, 4) == 4
     assert model.cut(2).max() <= 4
+
+
+def test_a_cluster_that_is_gone_is_not_called_merged_for_a_few_strays():
+    rng = np.random.default_rng(0)
+    first, other, gone = rng.normal(size=(300, 2)), rng.normal(size=(100, 2)) - 12, rng.normal(size=(150, 2)) + [4.5, 0]
+    model = EvenCut(3, random_state=0).fit(np.vstack([first, other, gone]))
+    number = int(model.predict([[4.5, 0.0]])[0])
+    week2 = np.vstack([rng.normal(size=(300, 2)), rng.normal(size=(100, 2)) - 12])
+    assert 0 < np.sum(model.predict(week2) == number) < 15
+    model.set_params(n_clusters=2).refit(week2)
+    assert [change.before for change in model.changes_.of_kind("gone")] == [[number]]
+    assert not model.changes_.of_kind("merged")
 
 
 def test_names_given_once_are_carried_on():

@@ -186,6 +186,14 @@ def test_the_number_stands_on_the_curve_of_agreement_beside_chance(ax):
     assert {"2", "4", "8", "16"} <= {text.get_text() for text in ax.get_xticklabels()}
 
 
+def test_the_number_of_given_distances_stands_on_a_curve(ax):
+    X = np.concatenate([np.random.default_rng(seed).normal(9 * seed, 1, (40, 2)) for seed in range(3)])
+    distances = np.linalg.norm(X[:, None] - X, axis=2)
+    EvenCut(metric="precomputed", random_state=0).fit(distances).plot_selection(ax)
+    assert np.isfinite(ax.lines[0].get_ydata()).all()
+    assert ax.get_title() == "3 clusters"
+
+
 def test_a_number_off_the_curve_says_where_the_curve_is_clearest(ax):
     agreements, chances = [0.5, 0.6, 0.9, 0.7, 0.5, 0.3, 0.2], [0.4, 0.4, 0.3, 0.3, 0.25, 0.2, 0.2]
     plot_selection(numbers(4, agreements, chances, n_clusters=1), ax)

@@ -104,15 +104,6 @@ def test_saved_models_know_how_sure_they_were(blobs, tmp_path):
     np.testing.assert_array_equal(again.predict(X, noise=0.5), model.predict(X, noise=0.5))
 
 
-def test_margins_warn(blobs):
-    X, _, model = blobs
-    with pytest.warns(FutureWarning, match="probabilities_"):
-        margin = model.margin_
-    assert ((margin >= 0) & (margin <= 1)).all()
-    with pytest.warns(FutureWarning, match="predict_proba"):
-        assert model.predict_margin(X[:3]).shape == (3,)
-
-
 @pytest.mark.parametrize("noise", [-0.1, 1.5, True, "much", np.nan])
 def test_a_wrong_threshold_is_named(blobs, noise):
     with pytest.raises(ValueError, match=r"noise=.* must be an outlier score from 0 to 1"):
@@ -167,7 +158,7 @@ def test_landmarks_that_are_all_points_and_given_labels_are_judged(rng):
 def test_rows_that_are_not_kept_are_judged_when_given(many):
     X, _, model = many
     from_blocks = LandmarkClustering(2, n_landmarks=200, random_state=0).fit(row_blocks(X))
-    with pytest.raises(AttributeError, match=r"predict_proba\(X\) judges any rows"):
+    with pytest.raises(AttributeError, match=r"use predict_proba\(X\) for any rows"):
         _ = from_blocks.probabilities_
     np.testing.assert_array_equal(from_blocks.predict_proba(X[:9]), model.predict_proba(X[:9]))
     streamed = LandmarkClustering(2, n_landmarks=200, random_state=0).partial_fit(X).partial_fit(X[:50])
@@ -182,4 +173,4 @@ def test_where_candidates_disagree_no_label_is_sure(rng):
     assert even.predict_proba(rng.uniform(size=(50, 6))).max(axis=1).mean() < 0.7
     X, _ = make_blobs(300, centers=3, n_features=6, random_state=0)
     clear = EvenCut(3, random_state=0).fit(X)
-    assert clear.confidence_ > 0.98 and np.median(clear.probabilities_) > 0.95
+    assert clear.confidence_ > 0.97 and np.median(clear.probabilities_) > 0.95

@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from evencut import KernelClustering, KernelKMeans, NormalizedCut
+from evencut import EvenCut, KernelClustering, KernelKMeans, NormalizedCut
 from evencut.kernels import KNN
 
 X = np.random.default_rng(0).normal(size=(120, 2))
@@ -54,6 +54,27 @@ def test_progress_is_told_a_line_a_step(capsys):
     ]
 
 
+@pytest.mark.parametrize(
+    ("n_clusters", "names"),
+    [
+        ("auto", ["neighbours", "number of clusters", "partitions", "summary"]),
+        (2, ["neighbours", "partitions", "summary"]),
+    ],
+)
+def test_progress_moves_while_partitions_are_compared(capsys, n_clusters, names):
+    """What takes most of the time is reported in steps, and these only go forward."""
+    points = np.concatenate([np.random.default_rng(0).normal(size=(100, 4)) + place for place in (0, 6)])
+    EvenCut(n_clusters, random_state=0, verbose=1).fit(points)
+    *lines, last = capsys.readouterr().err.splitlines()
+    steps = [line.split("]")[1].split("(")[0].strip().split(" ", 1) for line in lines]
+    numbers = [int(number.split("/")[0]) for number, _ in steps]
+    assert "done" in last
+    assert numbers == sorted(set(numbers)) and numbers[-1] == 20
+    assert list(dict.fromkeys(name for _, name in steps)) == names
+    longest = names[-3] if n_clusters == "auto" else "partitions"
+    assert [name for _, name in steps].count(longest) >= (6 if n_clusters == "auto" else 2)
+
+
 def test_a_terminal_gets_a_bar_that_moves(capsys, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     NormalizedCut(3, kernel=KNN(5), random_state=0, verbose=1).fit(X)
@@ -72,7 +93,7 @@ def test_many_new_points_are_labelled_in_blocks(monkeypatch):
     model = NormalizedCut(3, kernel=KNN(5), random_state=0).fit(X)
     new = np.random.default_rng(1).normal(size=(9000, 2))
     whole = model.predict(new)
-    monkeypatch.setattr("evencut.estimators.prediction._ROWS_PER_BLOCK", 64)
+    monkeypatch.setattr("evencut.estimators.model._ROWS_PER_BLOCK", 64)
     assert np.array_equal(model.predict(new), whole)
     assert np.array_equal(np.concatenate([model.predict(part) for part in np.array_split(new, 7)]), whole)
 

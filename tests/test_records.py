@@ -18,8 +18,16 @@ from evencut import __version__  # noqa: E402
 TEXT = "# Title\n\nWords before.\n\n| a | b |\n|---|---|\n| 1 | two words |\n| | 3 |\n\nWords after.\n"
 
 
+@pytest.fixture(autouse=True)
+def findings(request, monkeypatch):
+    """A page of a test has a finding, too."""
+    if "tmp_path" in request.fixturenames:
+        monkeypatch.setattr(records, "read_findings", lambda: {"some": "What follows."})
+
+
 def test_a_record_holds_rows_and_where_they_come_from_and_the_page_is_drawn_from_it(tmp_path):
     page = records.publish("some", {"one": TEXT, "two": "## More\n\n| c |\n|---|\n| 4 |\n"}, folder=tmp_path)
+    assert page.splitlines()[2] == "**What follows.**"
     record = json.loads((tmp_path / "records" / "some.json").read_text(encoding="utf-8"))
     one = record["sections"]["one"]
     assert record["title"] == "Title"
@@ -29,6 +37,26 @@ def test_a_record_holds_rows_and_where_they_come_from_and_the_page_is_drawn_from
     for line in [*TEXT.splitlines(), "## More", "| 4 |"]:
         assert line.replace("| |", "|  |") in page
     assert page.count("*Measured with evencut") == 1
+
+
+def test_a_long_table_is_written_to_a_file_and_the_site_shows_it(tmp_path, monkeypatch):
+    table = "| a | b |\n|---|---|\n| 1 | two, words |\n"
+    (tmp_path / "records").mkdir()
+    page = records.publish("some", {"one": f"Before.\n\n<!-- in records/some.csv -->\n{table}"}, folder=tmp_path)
+    assert "[Table of 1 rows](records/some.csv)" in page
+    assert "two, words" not in page
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "_ext"))
+    with_tables = runpy.run_path(str(ROOT / "docs" / "_ext" / "measured_pages.py"))["with_tables"]
+    assert table.replace("|---|---|", "| --- | --- |") in with_tables(page, tmp_path)
+
+
+def test_every_page_begins_with_what_follows_from_it():
+    findings = records.read_findings()
+    assert sorted(findings) == records.page_names()
+    for name, follows in findings.items():
+        page = (records.HERE / f"{name.upper()}.md").read_text(encoding="utf-8")
+        assert page.splitlines()[2] == f"**{follows}**", f"the page of {name} is older than findings.toml"
+        assert len(follows.split()) <= 40
 
 
 def test_sections_that_were_not_measured_keep_their_stamp(tmp_path, monkeypatch):
@@ -59,28 +87,41 @@ def test_unknown_benchmarks_are_named():
         assert (ROOT / "benchmarks" / f"{name}.py").exists()
 
 
-# ---- no page is older than the version
+# ---- no page is of an earlier version, except those of a list
 
 
-def stale_sections(record, version):
-    """The sections of a record that another minor version measured."""
-    return [name for name, one in record["sections"].items() if records.minor(one["version"]) != records.minor(version)]
+def test_a_record_is_of_an_earlier_version_by_its_minor_version_and_where_no_commit_holds_its_code():
+    for version, commit, earlier in (
+        *(("0.2.9", "abc", True), ("0.3.0.dev0", "abc", False), ("0.3.1", "abc", False)),
+        ("0.3.1", "abc-dirty", True),
+    ):
+        sections = {"new": {"version": "0.3.0", "commit": "abc"}, "one": {"version": version, "commit": commit}}
+        assert records.is_earlier({"sections": sections}, "0.3.0") is earlier
 
 
-def test_a_record_of_an_older_minor_version_is_stale_and_a_development_version_counts_as_its_minor():
-    record = {"sections": {"old": {"version": "0.2.9"}, "dev": {"version": "0.3.0.dev0"}, "new": {"version": "0.3.1"}}}
-    assert stale_sections(record, "0.3.0") == ["old"]
-    assert stale_sections(record, "0.4.0.dev0") == ["old", "dev", "new"]
+def test_measuring_a_page_again_takes_it_off_the_list(tmp_path, monkeypatch):
+    listed = tmp_path / "earlier.toml"
+    listed.write_text('# Why.\none = "no device"\nother = "hours"\n', encoding="utf-8")
+    monkeypatch.setattr(records, "_EARLIER", listed)
+    new, old = ({"version": version, "commit": "abc"} for version in (__version__, "0.1.0"))
+    records._forget_earlier("one", {"sections": {"a": new, "b": old}})
+    assert list(records.read_earlier()) == ["one", "other"]
+    records._forget_earlier("one", {"sections": {"a": new}})
+    assert listed.read_text(encoding="utf-8") == '# Why.\nother = "hours"\n'
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", records.page_names())
-def test_a_page_is_drawn_from_a_record_of_this_version_and_shows_it(name):
+def test_a_page_is_drawn_from_a_record_of_this_version_unless_the_list_says_why_not(name):
     page = (records.HERE / f"{name.upper()}.md").read_text(encoding="utf-8")
     record = records.read_record(name)
     assert page == records.draw(record), f"the page of {name} is not its record's: python -m benchmarks {name}"
-    assert f"Measured with evencut {__version__.split('.dev')[0].rsplit('.', 1)[0]}." in page
-    assert not stale_sections(record, __version__), f"measured with an older version: python -m benchmarks {name}"
+    earlier = records.read_earlier()
+    assert records.is_earlier(record) == (name in earlier), f"python -m benchmarks {name}; benchmarks/earlier.toml"
+    if name not in earlier:
+        assert f"Measured with evencut {records.minor(__version__)}." in page
+        assert "-dirty" not in page
+    else:
+        assert len(earlier[name].split()) >= 3, "the reason is missing"
 
 
 @pytest.mark.long

@@ -1,5 +1,7 @@
 """The default takes what proposals of different principles agree on, and the number on which they agree most."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris, make_blobs, make_moons
@@ -9,12 +11,11 @@ from threadpoolctl import threadpool_limits
 import evencut._runtime
 from evencut import EvenCut, KernelClustering, KernelKMeans
 from evencut.datasets import make_rings
-from evencut.estimators.leaks import mixing_rates
+from evencut.estimators.model import mixing_rates
 from evencut.kernels import KNN, Gaussian, SharedNeighbors, shared_neighbor_affinity
-from evencut.neighbors import kneighbors
+from evencut.neighbors import NeighborSearch, kneighbors
 from evencut.points import feature_scale
 from evencut.selection import (
-    MAX_CLUSTERS,
     NeighborGraphs,
     agreement,
     consensus,
@@ -157,8 +158,10 @@ def test_named_kernels_follow_the_same_rule_unless_they_come_with_a_length(kerne
     np.testing.assert_allclose(standard.feature_scale_, table.std(axis=0))
 
 
-@pytest.mark.xfail(strict=False, reason="noisy moons of 200 points are sometimes three clusters")
-@pytest.mark.parametrize(("n_points", "noise"), [(200, 0.1), (1000, 0.05)])
+@pytest.mark.parametrize(
+    ("n_points", "noise"),
+    [pytest.param(200, 0.1, marks=pytest.mark.xfail(reason="some are three clusters")), (1000, 0.05)],
+)
 def test_two_moons_are_two_clusters(n_points, noise):
     numbers = [
         EvenCut(random_state=0).fit(make_moons(n_points, noise=noise, random_state=seed)[0]).n_clusters_
@@ -251,7 +254,7 @@ def test_candidates_come_in_the_order_of_their_consensus_and_its_numbers_are_tru
         for j, two in enumerate(selection.candidates):
             # The index for weights counts squares in place of pairs, which differs by a share of 1/n.
             assert selection.agreements[i, j] == pytest.approx(adjusted_rand_score(one.labels, two.labels), abs=0.02)
-    assert selection.confidence == pytest.approx(np.sqrt(selection.consensus[0]))
+    assert selection.confidence == pytest.approx(selection.consensus[0] ** 0.75)
 
 
 def test_labels_of_candidates_are_in_the_order_of_the_rows():
@@ -337,7 +340,7 @@ def test_a_single_flower_is_no_kind(seed):
 def test_parts_of_a_tree_hold_a_neighbourhood_as_long_as_there_are_such_parts(core):
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(60, 2)), rng.normal(size=(60, 2)) + [12, 0], [[40.0, 0.0], [-30.0, 5.0]]])
-    tree = NeighborGraphs.of(X).tree(core)
+    tree = NeighborGraphs.of(X).trees([core])[0]
     assert np.bincount(tree.cut(2, 0.001)).min() > 50
     # There are no hundred parts of that size: smaller ones will do for the rest.
     assert len(np.unique(tree.cut(100, 0.001))) == 100
@@ -384,6 +387,17 @@ def test_numbers_come_by_their_gain_and_it_is_agreement_beyond_chance():
     tried = {number.n_clusters for number in model.selection_.numbers}
     assert {2, 3, 4, 5, 6, 8, 10, 50} <= tried
     assert max(tried) <= 600 // 8
+
+
+def test_rows_of_unit_length_suggest_the_cosine(rng):
+    X = rng.normal(size=(90, 12)) + np.repeat(6 * np.eye(12)[:3], 30, axis=0)
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    with pytest.warns(UserWarning, match='metric="cosine"'):
+        EvenCut(3, random_state=0).fit(unit)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        EvenCut(3, metric="cosine", random_state=0).fit(unit)
+        EvenCut(3, random_state=0).fit(X)
 
 
 def test_a_number_that_was_given_has_no_curve():
@@ -474,12 +488,13 @@ def test_more_than_a_hundred_clusters_are_found():
     centers = 9.0 * np.array([(i, j) for i in range(12) for j in range(10)])
     y = np.repeat(np.arange(120), 14)
     found = EvenCut(random_state=0).fit(centers[y] + rng.normal(size=(len(y), 2))).n_clusters_
-    assert MAX_CLUSTERS == 160
     assert abs(found - 120) <= 12
 
 
-@pytest.mark.xfail(strict=False, reason="strands and squares are sometimes several clusters")
-@pytest.mark.parametrize("shape", ["gaussian", "square", "strand"])
+@pytest.mark.parametrize(
+    "shape",
+    ["gaussian", "square", pytest.param("strand", marks=pytest.mark.xfail(reason="some strands are several clusters"))],
+)
 def test_one_shape_is_one_cluster(shape):
     answers = []
     for seed in range(8):
@@ -493,7 +508,6 @@ def test_one_shape_is_one_cluster(shape):
     assert max(answers) <= 3, answers
 
 
-@pytest.mark.xfail(strict=False, reason="an even column is sometimes several clusters")
 @pytest.mark.parametrize("n_points", [200, 600, 2000])
 def test_one_even_or_normal_column_is_one_cluster(n_points, rng):
     for X in (rng.uniform(size=(n_points, 1)), rng.normal(size=(n_points, 1))):
@@ -556,9 +570,9 @@ def test_pieces_are_joined_by_their_nearest_points_in_any_dimension(rng):
     places = 30 * rng.normal(size=(12, 2))
     X = np.concatenate([rng.normal(size=(8, 2)) + place for place in places])
     indices = kneighbors(X, 4)[1]
-    plane = join_pieces(X, indices)
+    plane = join_pieces(NeighborSearch(X), indices)
     # More columns than a tree of points is used for: the other way to search.
-    space = join_pieces(np.hstack([X, np.zeros((len(X), 30))]), indices)
+    space = join_pieces(NeighborSearch(np.hstack([X, np.zeros((len(X), 30))])), indices)
     assert len(plane.distance) >= 11
     assert set(zip(*np.sort(plane[:2], axis=0))) == set(zip(*np.sort(space[:2], axis=0)))
     np.testing.assert_allclose(np.sort(plane.distance), np.sort(space.distance))

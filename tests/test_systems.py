@@ -219,3 +219,24 @@ def test_threads_leave_the_filters_of_warnings_as_they_were():
     for seed in range(5):
         EvenCut(3, n_jobs=3, random_state=seed).fit(X * [1, 10, 100, 1, 1])
     assert warnings.filters == before
+
+
+@pytest.mark.parametrize("n_words", [2, 3])
+def test_a_random_word_beside_clear_groups_in_a_frame_is_no_cluster(n_words, rng):
+    pd = pytest.importorskip("pandas")
+    X, y = make_blobs(300, centers=[[0, 0], [7, 0], [0, 7]], random_state=0)
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(word=np.array(["x", "y", "z"])[rng.integers(0, n_words, 300)])
+    for n_clusters in (3, "auto"):
+        labels = EvenCut(n_clusters, random_state=0).fit(frame).labels_
+        assert adjusted_rand_score(y, labels) > 0.85
+
+
+def test_a_filled_word_is_still_a_word():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 60)
+    words = np.where(rng.random((120, 6)) < 0.9, y[:, None], 1 - y[:, None]).astype(str).astype(object)
+    words[rng.random((120, 6)) < 0.1] = None
+    with pytest.warns(UserWarning, match="filled from the nearest rows"):
+        model = EvenCut(2, random_state=0).fit(pd.DataFrame(words, columns=list("abcdef")))
+    assert adjusted_rand_score(y, model.labels_) > 0.85

@@ -47,7 +47,7 @@ def test_numbers_beside_vectors_have_names_and_vectors_alone_have_none():
 @pytest.mark.parametrize("fit", FITS)
 def test_two_columns_of_one_name_are_refused(fit):
     for table in (pd.DataFrame(X, columns=list("aba")), pa.table(list(X.T), names=list("aba"))):
-        with pytest.raises(ValueError, match="two columns are called 'a'; give each a name of its own"):
+        with pytest.raises(ValueError, match="two columns are called 'a'; rename one"):
             fit(table)
 
 

@@ -52,6 +52,12 @@ def test_two_populations_are_found(sizes, apart, n_features):
     assert np.mean(np.array(found) <= 0.05) >= 0.75
 
 
+@pytest.mark.parametrize("n_features", [2, 10, 50])
+def test_a_side_a_tenth_of_the_other_is_found_in_many_columns(n_features):
+    found = [find_valley(*pair(np.random.default_rng(draw), (27, 273), 6, n_features)).p_value for draw in range(8)]
+    assert np.mean(np.array(found) <= 0.05) >= 0.75
+
+
 def test_curved_populations_are_found():
     for X, y in (make_moons(400, noise=0.06, random_state=0), make_rings(400, random_state=0)):
         assert find_valley(X, y == 1).p_value < 0.01

@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from evencut.datasets import make_volume
 from evencut.segmentation import read_volume, segment, segment_many, write_labels
-from evencut.segmentation.distances import barrier_distance, geodesic_distance
+from evencut.segmentation.distances import barrier_distances, geodesic_distance
 from evencut.segmentation.grid import directions, edge_measures, lengths, neighbor_pairs
 from evencut.segmentation.volumes import Volume
 
@@ -75,9 +75,9 @@ def test_barriers_stop_in_space_what_has_no_way_around(rng):
     channel[3] = 1
     seeds = np.zeros((7, 7, 7), dtype=bool)
     seeds[0, 0, 0] = True
-    behind = barrier_distance(channel, seeds, smoothing=0)[5, 3, 3]
+    behind = barrier_distances(channel, [seeds], smoothing=0)[0][5, 3, 3]
     channel[3, 6, 6] = 0
-    assert behind == 1 and barrier_distance(channel, seeds, smoothing=0)[5, 3, 3] == 0
+    assert behind == 1 and barrier_distances(channel, [seeds], smoothing=0)[0][5, 3, 3] == 0
 
 
 def test_a_click_cuts_a_blob_out_and_more_clicks_refine_it(scan):
@@ -278,12 +278,51 @@ def test_colours_of_ome_zarr_come_last_and_what_is_no_volume_is_named(tmp_path):
         write_labels("mask.zarr", None, np.zeros((3, 4, 5), int), good)
 
 
+@pytest.mark.parametrize("name, out", list(itertools.permutations(("a.nii.gz", "b.nrrd"), 2)))
+def test_a_mask_of_another_format_keeps_orientation_and_spacing(run, scan, tmp_path, name, out):
+    """An oblique volume; both formats say where it lies, one to the right and anterior, the other as it was written."""
+    pytest.importorskip("nrrd", reason="pynrrd is not installed")
+    turn = np.array([[0.8, -0.6, 0], [0.6, 0.8, 0], [0, 0, -1]]) @ np.diag([1.0, 1, 2])
+    oblique = Volume(scan.volume, SPACING, np.block([[turn, np.array([[5.0], [-7], [3]])], [0, 0, 0, 1]]))
+    with (tmp_path / name).open("wb") as file:
+        write_labels(name, file, scan.labels, oblique)
+    assert run("segment", name, "--click", ",".join(map(str, scan.click)), "-o", out).code == 0
+    mask = read_volume(tmp_path / out)
+    assert np.allclose(mask.affine, oblique.affine, atol=1e-5) and np.allclose(mask.spacing, SPACING, atol=1e-5)
+
+
+def test_a_stack_of_plain_pages_and_the_place_of_ome_zarr(scan, tmp_path):
+    tifffile = pytest.importorskip("tifffile", reason="tifffile is not installed")
+    zarr = pytest.importorskip("zarr", reason="zarr is not installed")
+    tifffile.imwrite(tmp_path / "pages.tif", (scan.volume * 255).astype(np.uint8), photometric="minisblack")
+    pages = read_volume(tmp_path / "pages.tif")
+    assert pages.voxels.shape == scan.volume.shape and pages.spacing == (1.0, 1.0, 1.0)
+    group = zarr.open_group(str(tmp_path / "placed.zarr"), mode="w")
+    steps = [{"type": "scale", "scale": [2, 1, 1]}, {"type": "translation", "translation": [7, 8, 9]}]
+    datasets = [{"path": "0", "coordinateTransformations": steps}]
+    group.attrs["multiscales"] = [{"axes": [{"name": axis} for axis in "zyx"], "datasets": datasets}]
+    group.create_array("0", data=scan.volume)
+    assert read_volume(tmp_path / "placed.zarr").affine[:3, 3].tolist() == [9, 8, 7]
+
+
+def test_several_objects_by_one_command(run, scan, tmp_path):
+    save_nifti(tmp_path / "scan.nii.gz", scan.volume)
+    inner = tuple(int(at) for at in np.argwhere(scan.labels == 2).mean(axis=0).round())[::-1]
+    clicks = ("--click", ",".join(map(str, scan.click)), "--not", "0,0,0", "--also", ",".join(map(str, inner)))
+    done = run("segment", "scan.nii.gz", *clicks, "-o", "organs.nii.gz")
+    assert done.code == 0 and "label 2:" in done.err, done.err
+    organs = read_volume(tmp_path / "organs.nii.gz").voxels
+    assert organs[inner[::-1]] == 2 and organs[scan.click[::-1]] == 1 and set(np.unique(organs)) == {0, 1, 2}
+    alone = run("segment", "scan.nii.gz", "--also", "1,2,3")
+    assert alone.code == 2 and "show the first with --click or --box" in " ".join(alone.err.split())
+
+
 def test_mistakes_of_the_command_cost_one_line(run, scan, tmp_path):
     save_nifti(tmp_path / "scan.nii.gz", scan.volume)
     (tmp_path / "broken.nii.gz").write_bytes(b"no volume")
     for arguments, message in (
         (("scan.nii.gz", "--click", "22,12"), "three numbers X,Y,Z"),
-        (("scan.nii.gz", "--click", "22,12,10", "-o", "mask.png"), "must end in .nii"),
+        (("scan.nii.gz", "--click", "22,12,10", "-o", "mask.png"), "must end in one of .nii"),
         (("scan.nii.gz", "--click", "22,12,10", "--cutout", "c.png"), "--cutout is for photos"),
         (("scan.nii.gz", "--box", "1,2,3,4"), "six numbers"),
         (("broken.nii.gz", "--click", "1,2,3"), "damaged"),

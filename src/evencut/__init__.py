@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         """Open the studio on a table; the room at the other end imports this one, not the reverse."""
 
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 __all__ = [
     "DominantSets", "EvenCut", "KernelClustering", "KernelKMeans", "LandmarkClustering", "NormalizedCut",
     "ProbabilisticKMeans", "__version__", "bandwidth_sweep", "describe", "diagnose", "load", "match", "open_studio",

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    pass
+from typing import IO, Any
 
 #: Above it points are put in an order that keeps neighbours near in memory, and graphs are refined along the borders
 #: of their clusters only.
 MANY_POINTS = 20_000
-#: The default clusters so many points as they are; more are condensed to so many centres, or to so many a cluster.
+#: The default clusters up to so many points; more are condensed to so many centres, or to so many for each cluster.
 MOST_COMPARED = 5000
 POINTS_PER_CLUSTER = 20
 _listener: ContextVar[Callable[[str, int, int], None] | None] = ContextVar("evencut_progress", default=None)
+_counter: ContextVar[Callable[[int], None] | None] = ContextVar("evencut_progress_parts", default=None)
 
 
 def n_threads(n_jobs: int | None) -> int:
@@ -171,10 +170,10 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     Examples
     --------
     >>> import warnings
-    >>> with warnings.catch_warnings(record=True) as told:
+    >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     warn_user("look here")
-    >>> str(told[0].message)
+    >>> str(caught[0].message)
     'look here'
     """
     package = str(Path(__file__).parent)
@@ -196,7 +195,39 @@ def one_line(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def some(names: list[str], most: int = 6) -> str:
+@contextmanager
+def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
+    """Open a file for writing that replaces `path` only if the block ends without an error.
+
+    Devices and pipes are written directly.
+    """
+    target = Path(os.path.realpath(path))
+    draft = target if target.exists() and not target.is_file() else draft_of(target)
+    try:
+        with draft.open("wb" if draft is target else "xb") as file:
+            yield file
+        if draft is not target:
+            if target.exists():
+                shutil.copymode(target, draft)
+            draft.replace(target)
+    finally:
+        if draft is not target:
+            with suppress(OSError):
+                draft.unlink()
+
+
+def draft_of(target: Path) -> Path:
+    """The file beside `target` that is written first.
+
+    Examples
+    --------
+    >>> draft_of(Path("labels.csv")).name.startswith(".labels.csv.")
+    True
+    """
+    return target.with_name(f".{target.name}.{os.getpid()}.part")
+
+
+def some(names: list[str], max_names: int = 6) -> str:
     """The first few names of many.
 
     Examples
@@ -204,7 +235,7 @@ def some(names: list[str], most: int = 6) -> str:
     >>> some(["x", "y", "z"], 2)
     'x, y, ...'
     """
-    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+    return ", ".join(names[:max_names]) + (", ..." if len(names) > max_names else "")
 
 
 @contextmanager
@@ -233,3 +264,43 @@ def step(name: str, number: int, total: int) -> None:
     """
     if listener := _listener.get():
         listener(name, number, total)
+
+
+@contextmanager
+def counted_step(name: str, first: int, last: int, total: int, n_parts: int) -> Iterator[None]:
+    """Spread the steps from `first` to before `last` over about `n_parts` calls of :func:`part_of_step`.
+
+    Examples
+    --------
+    >>> with on_progress(lambda name, number, total: print(f"{number} of {total}: {name}")):
+    ...     with counted_step("numbers", 2, 4, 9, n_parts=4):
+    ...         for _ in range(5):
+    ...             part_of_step()
+    2 of 9: numbers
+    3 of 9: numbers
+    """
+    done, reported = 0, 0
+
+    def count(n: int) -> None:
+        nonlocal done, reported
+        number = min(first + done * (last - first) // n_parts, last - 1)
+        if number > reported:
+            step(name, number, total)
+        done, reported = done + n, number
+
+    token = _counter.set(count)
+    try:
+        yield
+    finally:
+        _counter.reset(token)
+
+
+def part_of_step(n: int = 1) -> None:
+    """Report that `n` parts of a counted step begin.
+
+    Examples
+    --------
+    >>> part_of_step()
+    """
+    if count := _counter.get():
+        count(n)

@@ -171,11 +171,11 @@ def _values(adata: Any, place: str | None) -> Any:
 def _less_noise(components: Any) -> Any:
     """Principal components with the variance of the last taken off each: what noise adds to all of them alike."""
     variance = components.var(axis=0, dtype=np.float64)
-    kept = variance > variance[-1]
-    if not kept.any():
+    is_larger = variance > variance[-1]
+    if not is_larger.any():
         return components
-    share = np.sqrt(1 - variance[-1] / variance[kept])
-    return components[:, kept] * share.astype(components.dtype)
+    share = np.sqrt(1 - variance[-1] / variance[is_larger])
+    return components[:, is_larger] * share.astype(components.dtype)
 
 
 def _connectivities(adata: Any, neighbors_key: str) -> sparse.csr_array:

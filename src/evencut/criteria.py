@@ -7,18 +7,20 @@ nothing but the problem; equalisation works for every criterion alike.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from . import tensors
 from .affinity import Affinity, AffinityLike, as_affinity, density_law, equalizing_scale
-from .neighbors import check_entries, find_out_of_range
-from .tensors import AnyFloats, AnyInts, Floats, array_namespace, as_float64, group_sums, to_array, unique_first
+from .affinity.matrix import LARGEST_SUM, SMALLEST_SUM, weighted
+from .tensors import AnyFloats, AnyInts, Floats
 
 __all__ = [
     "CRITERIA", "EQUALIZATIONS", "Criterion", "PosedProblem", "RatioProblem", "average_association", "average_cut",
-    "energy", "normalized_cut", "pose",
+    "energy", "normalized_cut", "normalized_cuts", "pose",
 ]  # fmt: skip
 
 #: The ways of making the density even, by the names the estimators take.
@@ -35,8 +37,9 @@ class RatioProblem:
 
     Parameters
     ----------
-    matrix : array, CSR array or affinity of shape (n, n)
+    matrix : Affinity of shape (n, n)
         The symmetric part that links points; spectral starts are taken from it.
+        :func:`evencut.affinity.as_affinity` makes one of an array, a tensor or a CSR array.
     weights : ndarray of shape (n,), or tensor beside the entries of an affinity on a device
         Positive point weights w.
     diagonal : ndarray of shape (n,), optional
@@ -54,9 +57,6 @@ class RatioProblem:
     weights: AnyFloats
     diagonal: AnyFloats | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "matrix", as_affinity(self.matrix))
-
     @property
     def n_points(self) -> int:
         """Number of points."""
@@ -66,12 +66,22 @@ class RatioProblem:
         """M(S_k, S_k) and w(S_k) of each cluster."""
         inside = self.matrix.inside(labels, n_clusters)
         if self.diagonal is not None:
-            inside += group_sums(self.diagonal, labels, n_clusters)
-        return inside, group_sums(self.weights, labels, n_clusters)
+            inside += tensors.group_sums(self.diagonal, labels, n_clusters)
+        return inside, tensors.group_sums(self.weights, labels, n_clusters)
+
+    def cluster_links(
+        self, labels: AnyInts, n_clusters: int, links: Floats | None = None
+    ) -> tuple[Floats, Floats, Floats]:
+        """Links of each point to each cluster, M(S_k, S_k) and w(S_k); `links` are those of `matrix`, if known."""
+        links = self.matrix.links(labels, n_clusters) if links is None else links
+        if self.diagonal is not None:
+            links = links + tensors.one_hot(labels, n_clusters, self.diagonal)
+        inside = tensors.group_sums(links[tensors.arange_like(labels), labels], labels, n_clusters)
+        return links, inside, tensors.group_sums(self.weights, labels, n_clusters)
 
     def energy(self, labels: ArrayLike) -> float:
         """Minus the ratio association: the paper's sign and scale, lower is better."""
-        first, codes = unique_first(self.matrix.asarray(labels))
+        first, codes = tensors.unique_first(self.matrix.asarray(labels))
         inside, weight = self.associations(codes, len(first))
         return float(-(inside / weight).sum())
 
@@ -81,12 +91,7 @@ class Criterion(ABC):
 
     def __call__(self, affinity: AffinityLike, weights: ArrayLike | None = None) -> RatioProblem:
         """The problem on an affinity; weights count each point as that many copies of itself."""
-        affinity = as_affinity(affinity)
-        counts = _point_weights(affinity, weights)
-        with np.errstate(over="ignore"):
-            matrix = affinity.rescaled(counts)
-        check_entries(matrix, "the affinity" if (counts == 1).all() else "the affinity times the weights")
-        return self.problem(matrix, counts)
+        return self.problem(*weighted(affinity, weights))
 
     @abstractmethod
     def problem(self, matrix: Affinity, counts: Floats) -> RatioProblem:
@@ -94,11 +99,11 @@ class Criterion(ABC):
 
     def point_weight(self, degree: Floats) -> Floats:
         """The weight in the problem of new points whose affinities sum to `degree`: one, unless it is the degree."""
-        return array_namespace(degree).ones_like(degree)
+        return tensors.array_namespace(degree).ones_like(degree)
 
 
 class _AverageAssociation(Criterion):
-    r"""Average association, that is kernel k-means (eqs 6, 8 and 9; with weights, eqs 41 and 42).
+    r"""Average association, that is kernel k-means (eqs 6, 8, 9 and 39; with weights, eqs 41 and 42).
 
     .. math:: -\sum_k \frac{\sum_{pq \in S_k} w_p w_q A_{pq}}{\sum_{p \in S_k} w_p}
 
@@ -128,8 +133,12 @@ class _NormalizedCut(Criterion):
     """
 
     def problem(self, matrix: Affinity, counts: Floats) -> RatioProblem:
-        degree = matrix.degrees()
-        bad = find_out_of_range(degree)
+        return self.of_degrees(matrix, matrix.degrees())
+
+    @staticmethod
+    def of_degrees(matrix: Affinity, degree: Floats) -> RatioProblem:
+        """The problem with the degrees known, which must be positive."""
+        bad = out_of_range(degree)
         if len(bad):
             raise ValueError(
                 f"normalized_cut needs positive degrees, but the affinities of point {int(bad[0])} sum to "
@@ -163,6 +172,20 @@ average_association = _AverageAssociation()
 normalized_cut = _NormalizedCut()
 average_cut = _AverageCut()
 
+
+def normalized_cuts(affinities: Sequence[AffinityLike], weights: Floats) -> list[RatioProblem]:
+    """The normalised cut on each of several affinities of the same points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [problem.energy([0, 0, 1, 1]) for problem in normalized_cuts([np.ones((4, 4)), 2 * np.eye(4)], np.ones(4))]
+    [-1.0, -2.0]
+    """
+    weighed = [(matrix := weighted(affinity, weights)[0], matrix.degrees()) for affinity in affinities]
+    return [_NormalizedCut.of_degrees(matrix, degree) for matrix, degree in weighed]
+
+
 #: The criteria by the names the estimators take.
 CRITERIA: dict[str, Criterion] = {
     "average_association": average_association,
@@ -195,12 +218,7 @@ class PosedProblem:
 
 
 def pose(
-    affinity: AffinityLike,
-    weights: Floats,
-    criterion: str,
-    equalize: str | None = None,
-    *,
-    tol: float = 1e-10,
+    affinity: AffinityLike, weights: Floats, criterion: str, equalize: str | None = None, *, tol: float = 1e-10
 ) -> PosedProblem:
     r"""The problem of a criterion, after equalisation of the density.
 
@@ -228,21 +246,18 @@ def pose(
     """
     affinity = as_affinity(affinity)
     chosen, weights = CRITERIA[criterion], affinity.asarray(weights)
-    scale = array_namespace(weights).ones_like(weights)
+    scale = affinity.asarray(np.ones(affinity.shape[0]))
     if equalize == "exact":
         # Copies of a point share its scale: s_p sum_q w_q A_pq s_q = 1. The weights are then degrees too.
         scale = equalizing_scale(affinity, weights=weights, tol=tol) / weights
     elif equalize == "weights":
         weights = weights * _adaptive_weights(affinity, weights)
     problem = chosen(affinity.rescaled(scale), weights)
-    return PosedProblem(problem, chosen, to_array(weights), to_array(scale), equalize == "exact")
+    return PosedProblem(problem, chosen, tensors.to_array(weights), tensors.to_array(scale), equalize == "exact")
 
 
 def energy(
-    affinity: AffinityLike,
-    labels: ArrayLike,
-    criterion: str = "normalized_cut",
-    weights: ArrayLike | None = None,
+    affinity: AffinityLike, labels: ArrayLike, criterion: str = "normalized_cut", weights: ArrayLike | None = None
 ) -> float:
     """Energy of a labelling in the paper's sign and scale (eqs 9, 10, 42): lower is better.
 
@@ -257,8 +272,21 @@ def energy(
     return CRITERIA[criterion](affinity, weights).energy(labels)
 
 
+def out_of_range(sums: AnyFloats) -> AnyInts:
+    """Places of the sums of affinities that are not positive, or cannot be squared.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> out_of_range(np.array([1.0, 0.0, np.inf]))
+    array([1, 2])
+    """
+    outside = ~((sums >= SMALLEST_SUM[8]) & (sums <= LARGEST_SUM[8]))
+    return np.flatnonzero(outside) if isinstance(outside, np.ndarray) else outside.nonzero()[:, 0]
+
+
 def _adaptive_weights(affinity: Affinity, weights: Floats) -> Floats:
-    density = as_float64(affinity @ weights)
+    density = tensors.as_float64(affinity @ weights)
     if not (density > 0).all():
         raise ValueError(
             f"equalize='weights' reads densities off the degrees, and the smallest is {float(density.min()):g}; "
@@ -266,13 +294,3 @@ def _adaptive_weights(affinity: Affinity, weights: Floats) -> Floats:
         )
     law = density_law(density, "constant", dimension=1)
     return law / law.mean()
-
-
-def _point_weights(affinity: Affinity, weights: ArrayLike | None) -> Floats:
-    n_points = affinity.shape[0]
-    counts = as_float64(affinity.asarray(np.ones(n_points) if weights is None else weights))
-    if counts.shape != (n_points,):
-        raise ValueError(f"weights has shape {tuple(counts.shape)}; give one weight for each of {n_points} points.")
-    if not (array_namespace(counts).isfinite(counts).all() and (counts > 0).all()):
-        raise ValueError(f"weights must be positive and finite, but the smallest is {float(counts.min()):g}.")
-    return counts

@@ -12,19 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from .tensors import AnyInts, Floats, Ints
+from .tensors import Floats, Ints
 
 __all__ = ["make_clumped_moons", "make_growing_density", "make_rings", "make_sparse_subset", "make_volume"]
 
-_CLUMP_ANGLE = np.pi / 2
-_CLUMP_DEVIATION = 0.03 * np.pi
 
 
 def make_clumped_moons(
-    n_samples: int = 600,
-    clump: float = 0.5,
-    noise: float = 0.05,
-    random_state: Any = None,
+    n_samples: int = 600, clump: float = 0.5, noise: float = 0.05, random_state: Any = None
 ) -> tuple[Floats, Ints]:
     r"""Two interleaved half circles, one with a dense clump: the paper's Figure 1.
 
@@ -61,19 +56,13 @@ def make_clumped_moons(
     _check_number("clump", clump, 0, 1)
     _check_number("noise", noise, 0)
     rng = check_random_state(random_state)
-    n_upper = n_samples - n_samples // 2
-    upper = _angles(rng, n_upper, np.pi, clump)
-    lower = _angles(rng, n_samples // 2, np.pi, 0)
-    X = np.vstack([_circle(upper), [1, 0.5] - _circle(lower)])
-    return _noisy_and_shuffled(rng, X, np.repeat([0, 1], [n_upper, n_samples // 2]), noise)
+    upper = _circle(_angles(rng, n_samples - n_samples // 2, np.pi, clump))
+    lower = [1, 0.5] - _circle(_angles(rng, n_samples // 2, np.pi, 0))
+    return _noisy_and_shuffled(rng, upper, lower, noise)
 
 
 def make_rings(
-    n_samples: int = 600,
-    clump: float = 0.0,
-    factor: float = 0.4,
-    noise: float = 0.05,
-    random_state: Any = None,
+    n_samples: int = 600, clump: float = 0.0, factor: float = 0.4, noise: float = 0.05, random_state: Any = None
 ) -> tuple[Floats, Ints]:
     r"""Two concentric rings, the outer one of radius 1 with a dense clump if asked.
 
@@ -109,19 +98,13 @@ def make_rings(
     _check_number("factor", factor, 0, 1, open_ends=True)
     _check_number("noise", noise, 0)
     rng = check_random_state(random_state)
-    n_outer = n_samples - n_samples // 2
-    outer = _angles(rng, n_outer, 2 * np.pi, clump)
-    inner = _angles(rng, n_samples // 2, 2 * np.pi, 0)
-    X = np.vstack([_circle(outer), factor * _circle(inner)])
-    return _noisy_and_shuffled(rng, X, np.repeat([0, 1], [n_outer, n_samples // 2]), noise)
+    outer = _circle(_angles(rng, n_samples - n_samples // 2, 2 * np.pi, clump))
+    inner = factor * _circle(_angles(rng, n_samples // 2, 2 * np.pi, 0))
+    return _noisy_and_shuffled(rng, outer, inner, noise)
 
 
 def make_sparse_subset(
-    n_samples: int = 600,
-    sparse: float = 0.015,
-    length: float = 3.0,
-    noise: float = 0.05,
-    random_state: Any = None,
+    n_samples: int = 600, sparse: float = 0.015, length: float = 3.0, noise: float = 0.05, random_state: Any = None
 ) -> tuple[Floats, Ints]:
     r"""Two half circles, one with a sparse tail of outliers: data for the sparse subset bias.
 
@@ -162,14 +145,13 @@ def make_sparse_subset(
     _check_number("length", length, 0, open_ends=True)
     _check_number("noise", noise, 0)
     rng = check_random_state(random_state)
-    n_upper = n_samples - n_samples // 2
     n_tail = min(round(sparse * n_samples), n_samples // 2)
-    lower = _angles(rng, n_samples // 2 - n_tail, np.pi, 0)
+    lower = [1, 0.5] - _circle(_angles(rng, n_samples // 2 - n_tail, np.pi, 0))
     # One point in each of n_tail equal steps: a tail drawn freely would break into pieces.
     along = (np.arange(n_tail) + rng.uniform(0, 1, n_tail)) * length / max(n_tail, 1)
     tail = [2, 0.5] + along[:, None] * np.sqrt(0.5)
-    X = np.vstack([_circle(_angles(rng, n_upper, np.pi, 0)), [1, 0.5] - _circle(lower), tail])
-    return _noisy_and_shuffled(rng, X, np.repeat([0, 1], [n_upper, n_samples // 2]), noise)
+    upper = _circle(_angles(rng, n_samples - n_samples // 2, np.pi, 0))
+    return _noisy_and_shuffled(rng, upper, np.vstack([lower, tail]), noise)
 
 
 def make_growing_density(n_samples: int = 200, ratio: float = 50.0, random_state: Any = None) -> tuple[Floats, Floats]:
@@ -262,62 +244,62 @@ def make_volume(
         raise ValueError(f"shape={shape} and spacing={spacing} must be three positive numbers each.")
     rng = check_random_state(random_state)
     sides = np.array(shape) * np.array(spacing, dtype=float)
-    # Places in space, in units of the shortest side, from the centre.
-    places = np.stack(
+    # Relative to the centre, in units of the shortest side.
+    positions = np.stack(
         np.meshgrid(*((np.arange(n) + 0.5) * s - n * s / 2 for n, s in zip(shape, spacing)), indexing="ij"), axis=-1
     ) / sides.min()
     room = sides / sides.min() / 2
-    y = {"nested": _nested, "tubes": _tubes, "blobs": _blobs}[kind](rng, places, room)
-    field = sum(np.cos(places @ rng.normal(0, 2, 3) + rng.uniform(0, 2 * np.pi)) for _ in range(3)) / 3
+    y = {"nested": _nested, "tubes": _tubes, "blobs": _blobs}[kind](rng, positions, room)
+    field = sum(np.cos(positions @ rng.normal(0, 2, 3) + rng.uniform(0, 2 * np.pi)) for _ in range(3)) / 3
     brightness = np.array([*_SHAPES[kind]])[np.where(y < 0, 1, y)]
     volume = (1 + bias * field) * brightness + rng.normal(0, noise, shape)
     return volume.astype(np.float32), np.maximum(y, 0)
 
 
-def _wobbly(rng: np.random.RandomState, places: Floats, centre: Any, radius: float) -> Any:
+def _wobbly(rng: np.random.RandomState, positions: Floats, centre: Any, radius: float) -> Any:
     """Inside a ball whose radius changes by a fifth with the direction."""
-    away = places - centre
-    length = np.linalg.norm(away, axis=-1)
-    direction = away / np.maximum(length, 1e-9)[..., None]
+    offset = positions - centre
+    length = np.linalg.norm(offset, axis=-1)
+    direction = offset / np.maximum(length, 1e-9)[..., None]
     wave = sum(np.cos(3 * direction @ rng.normal(0, 1, 3) + rng.uniform(0, 2 * np.pi)) for _ in range(2)) / 2
     return length < radius * (1 + 0.2 * wave)
 
 
-def _nested(rng: np.random.RandomState, places: Floats, room: Floats) -> Ints:
+def _nested(rng: np.random.RandomState, positions: Floats, room: Floats) -> Ints:
     centre = rng.uniform(-0.06, 0.06, 3)
-    outer = _wobbly(rng, places, centre, 0.34)
-    inner = _wobbly(rng, places, centre + rng.uniform(-0.05, 0.05, 3), 0.16) & outer
+    outer = _wobbly(rng, positions, centre, 0.34)
+    inner = _wobbly(rng, positions, centre + rng.uniform(-0.05, 0.05, 3), 0.16) & outer
     return outer.astype(np.int64) + inner
 
 
-def _tubes(rng: np.random.RandomState, places: Floats, room: Floats) -> Ints:
+def _tubes(rng: np.random.RandomState, positions: Floats, room: Floats) -> Ints:
     """Balls along two curves that cross the volume side by side."""
-    labels = np.zeros(places.shape[:-1], dtype=np.int64)
-    for aside in (-0.2, 0.2):
+    labels = np.zeros(positions.shape[:-1], dtype=np.int64)
+    for shift in (-0.2, 0.2):
         phase, swing = rng.uniform(0, 2 * np.pi, 2), rng.uniform(0.05, 0.1, 2)
         # Along the longest side of the volume.
-        along = int(np.argmax(room))
-        first, second = (axis for axis in range(3) if axis != along)
-        way = places[..., along] / room[along] * np.pi
-        off = (places[..., first] - swing[0] * np.sin(way + phase[0])) ** 2
-        off += (places[..., second] - aside - swing[1] * np.cos(way + phase[1])) ** 2
-        labels[(off < 0.09**2) & (np.abs(places[..., along]) < 0.9 * room[along])] = 1 if aside < 0 else -1
+        axis_along = int(np.argmax(room))
+        first, second = (axis for axis in range(3) if axis != axis_along)
+        angle = positions[..., axis_along] / room[axis_along] * np.pi
+        off = (positions[..., first] - swing[0] * np.sin(angle + phase[0])) ** 2
+        off += (positions[..., second] - shift - swing[1] * np.cos(angle + phase[1])) ** 2
+        labels[(off < 0.09**2) & (np.abs(positions[..., axis_along]) < 0.9 * room[axis_along])] = 1 if shift < 0 else -1
     return labels
 
 
-def _blobs(rng: np.random.RandomState, places: Floats, room: Floats) -> Ints:
+def _blobs(rng: np.random.RandomState, positions: Floats, room: Floats) -> Ints:
     """The blob in the middle, and four like it around it."""
-    labels = np.zeros(places.shape[:-1], dtype=np.int64)
+    labels = np.zeros(positions.shape[:-1], dtype=np.int64)
     for k, (u, v) in enumerate(((0.0, 0.0), (-0.55, -0.55), (-0.55, 0.55), (0.55, -0.55), (0.55, 0.55))):
         centre = np.array([rng.uniform(-0.05, 0.05), u * room[1], v * room[2]])
-        labels[_wobbly(rng, places, centre, 0.17 * min(1.0, float(room.min()) / 0.5))] = 1 if k == 0 else -1
+        labels[_wobbly(rng, positions, centre, 0.17 * min(1.0, float(room.min()) / 0.5))] = 1 if k == 0 else -1
     return labels
 
 
 def _angles(rng: np.random.RandomState, n_points: int, turn: float, clump: float) -> Floats:
     """Uniform angles on [0, turn], a share `clump` of them gathered at the clump's angle."""
     n_clump = round(clump * n_points)
-    gathered = rng.normal(_CLUMP_ANGLE, _CLUMP_DEVIATION, n_clump)
+    gathered = rng.normal(np.pi / 2, 0.03 * np.pi, n_clump)
     return np.concatenate([rng.uniform(0, turn, n_points - n_clump), gathered])
 
 
@@ -325,7 +307,11 @@ def _circle(angles: Floats) -> Floats:
     return np.column_stack([np.cos(angles), np.sin(angles)])
 
 
-def _noisy_and_shuffled(rng: np.random.RandomState, X: Floats, y: AnyInts, noise: float) -> tuple[Floats, Ints]:
+def _noisy_and_shuffled(
+    rng: np.random.RandomState, first: Floats, second: Floats, noise: float
+) -> tuple[Floats, Ints]:
+    """Two clusters as one table, with noise and in random order, and the cluster of each row."""
+    X, y = np.vstack([first, second]), np.repeat([0, 1], [len(first), len(second)])
     order = rng.permutation(len(X))
     return (X + rng.normal(0, noise, X.shape))[order], y[order].astype(np.int64)
 

@@ -1,7 +1,8 @@
 """Arrays of either kind, NumPy's and torch's: which one it is, the two ways across, and what both need.
 
 Code for either kind takes its functions from `array_namespace` and the few below, in which the two kinds differ. All
-that passes between a device and the memory of the CPU passes here, so that it can be counted.
+that passes between a device and the memory of the CPU passes here, so that it can be counted. Arrays of other
+libraries, such as CuPy and JAX, become one of the two at the entrance (`native`), and results become theirs.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ._lazy import require
+
 __all__ = [
     "AnyFloats", "AnyInts", "Floats", "Ints", "Mask", "Places", "arange_like", "array_namespace", "as_float64",
     "asarray_like", "count_copies", "cpu_tensors_as_arrays", "group_max", "group_min", "group_sums", "in_memory",
-    "is_tensor", "one_hot", "order_statistics", "result_like", "runs_on_device", "stable_order", "to_array",
-    "to_tensor", "unique_first",
+    "is_foreign", "is_tensor", "native", "one_hot", "order_statistics", "result_like", "runs_on_device", "stable_order",
+    "to_array", "to_tensor", "unique_first",
 ]  # fmt: skip
 
 #: Arrays of NumPy as signatures name them: numbers of one type or of any, places in an array, and masks.
@@ -43,13 +46,49 @@ def is_tensor(X: Any) -> bool:
     >>> is_tensor([1.0])
     False
     """
-    # Without the library loaded there is no tensor; while it is being loaded it may lack the class.
+    # While the library is being loaded it may lack the class.
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(X, getattr(torch, "Tensor", ()))
 
 
+def is_foreign(X: Any) -> bool:
+    """Whether `X` is an array of another library than NumPy and torch that shares its memory by DLPack.
+
+    Examples
+    --------
+    >>> is_foreign([1.0]), is_foreign(np.zeros(1))
+    (False, False)
+    """
+    if isinstance(X, np.ndarray | np.generic) or not hasattr(X, "__dlpack_device__") or is_tensor(X):
+        return False
+    return hasattr(_library(X), "from_dlpack")
+
+
+def _library(X: Any) -> Any:
+    """The module whose arrays are of the type of `X`."""
+    if hasattr(X, "__array_namespace__"):
+        return X.__array_namespace__()
+    return sys.modules[type(X).__module__.partition(".")[0]]
+
+
+def native(X: Any) -> Any:
+    """An array of another library as an array, or as a tensor if it is on a device; anything else unchanged.
+
+    Examples
+    --------
+    >>> native([1.0])
+    [1.0]
+    """
+    if not is_foreign(X):
+        return X
+    in_memory_of_cpu = 1
+    if int(X.__dlpack_device__()[0]) == in_memory_of_cpu:
+        return np.from_dlpack(X)
+    return require("torch", "Clustering arrays on a device", "gpu").from_dlpack(X)
+
+
 def runs_on_device(X: Any) -> bool:
-    """Whether the fused kernels take this tensor; one in the memory of the CPU is an array as it is.
+    """Whether the fused kernels take this tensor; one in the memory of the CPU counts as an array.
 
     Examples
     --------
@@ -76,17 +115,17 @@ def array_namespace(X: Any) -> Any:
 
 
 def cpu_tensors_as_arrays(function: _Function) -> _Function:
-    """Let a function of arrays of either kind see tensors in the memory of the CPU as the arrays that they are."""
+    """Let a function of arrays of either kind see tensors in the memory of the CPU as arrays."""
 
     @functools.wraps(function)
-    def answer(X: Any, *args: Any, **options: Any) -> Any:
+    def converted(X: Any, *args: Any, **options: Any) -> Any:
         if not is_tensor(X) or runs_on_device(X):
             return function(X, *args, **options)
-        places = [to_array(value) if is_tensor(value) else value for value in args]
-        names = {name: to_array(value) if is_tensor(value) else value for name, value in options.items()}
-        return to_tensor(function(to_array(X), *places, **names), X)
+        args = tuple(to_array(value) if is_tensor(value) else value for value in args)
+        options = {name: to_array(value) if is_tensor(value) else value for name, value in options.items()}
+        return to_tensor(function(to_array(X), *args, **options), X)
 
-    return answer  # type: ignore[return-value]
+    return converted  # type: ignore[return-value]
 
 
 def to_array(tensor: Any) -> NDArray[Any]:
@@ -99,6 +138,7 @@ def to_array(tensor: Any) -> NDArray[Any]:
     >>> to_array([1, 2])
     array([1, 2])
     """
+    tensor = native(tensor)
     if not is_tensor(tensor):
         return np.asarray(tensor)
     tensor = tensor.detach()
@@ -140,8 +180,8 @@ def asarray_like(X: Any, values: Any) -> Any:
     return to_tensor(values, X) if is_tensor(X) else to_array(values)
 
 
-def result_like(X: Any, answer: Any) -> Any:
-    """An answer as a tensor on the device of X where X is a tensor, as it is otherwise; graphs become sparse tensors.
+def result_like(X: Any, result: Any) -> Any:
+    """A result of the kind of X: a tensor on its device, or an array of its library; graphs become sparse tensors.
 
     Examples
     --------
@@ -149,13 +189,17 @@ def result_like(X: Any, answer: Any) -> Any:
     >>> result_like(np.zeros(1), np.arange(2))
     array([0, 1])
     """
+    if is_foreign(X):
+        own = result_like(native(X), result)
+        is_shared = is_tensor(own) or (isinstance(own, np.ndarray) and own.dtype.kind in "biuf")
+        return _library(X).from_dlpack(own if is_tensor(own) else own.copy()) if is_shared else own
     if not is_tensor(X):
-        return answer
-    if hasattr(answer, "indptr"):
-        return _sparse_tensor(answer, X)
-    if isinstance(answer, np.ndarray) and answer.dtype.kind in "biuf":
-        return to_tensor(answer, X)
-    return answer
+        return result
+    if hasattr(result, "indptr"):
+        return _sparse_tensor(result, X)
+    if isinstance(result, np.ndarray) and result.dtype.kind in "biuf":
+        return to_tensor(result, X)
+    return result
 
 
 def _sparse_tensor(graph: Any, like: Any) -> Any:
@@ -166,23 +210,23 @@ def _sparse_tensor(graph: Any, like: Any) -> Any:
     parts = (graph.indptr.astype(np.int64), graph.indices.astype(np.int64), graph.data)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse", category=UserWarning)
-        return torch.sparse_csr_tensor(*(to_tensor(part, like) for part in parts), size=graph.shape)
+        return torch.sparse_csr_tensor(*(to_tensor(each, like) for each in parts), size=graph.shape)
 
 
-def in_memory(answer: Any) -> Any:
-    """The way back from :func:`result_like`: tensors as arrays, sparse ones as graphs, all else as it is.
+def in_memory(result: Any) -> Any:
+    """The way back from :func:`result_like`: tensors as arrays, sparse ones as graphs, all else unchanged.
 
     Examples
     --------
     >>> in_memory("ok")
     'ok'
     """
-    if not is_tensor(answer) or answer.layout == array_namespace(answer).strided:
-        return to_array(answer) if is_tensor(answer) else answer
+    if not is_tensor(result) or result.layout == array_namespace(result).strided:
+        return to_array(result) if is_tensor(result) else result
     from scipy import sparse
 
-    parts = (to_array(part()) for part in (answer.values, answer.col_indices, answer.crow_indices))
-    return sparse.csr_array(tuple(parts), shape=tuple(answer.shape))
+    parts = (to_array(each()) for each in (result.values, result.col_indices, result.crow_indices))
+    return sparse.csr_array(tuple(parts), shape=tuple(result.shape))
 
 
 def as_float64(X: Any) -> Any:
@@ -210,7 +254,7 @@ def arange_like(X: Any, count: int | None = None) -> Any:
 
 
 def stable_order(values: Any) -> Any:
-    """The order in which the values rise; equal ones stay as they are.
+    """The order in which the values rise; equal ones keep theirs.
 
     Examples
     --------
@@ -220,16 +264,16 @@ def stable_order(values: Any) -> Any:
     return values.argsort(stable=True) if is_tensor(values) else np.argsort(values, kind="stable")
 
 
-def order_statistics(values: Any, *places: int) -> list[Any]:
-    """For each place, its value in every column, were the column in rising order.
+def order_statistics(values: Any, *ranks: int) -> list[Any]:
+    """The values of these ranks, from 0, in each column.
 
     Examples
     --------
     >>> order_statistics([[2, 0], [1, 3], [5, 4]], 0, 2)
     [array([1, 0]), array([5, 4])]
     """
-    in_order = values.sort(dim=0).values if is_tensor(values) else np.partition(values, places, axis=0)
-    return [in_order[place] for place in places]
+    in_order = values.sort(dim=0).values if is_tensor(values) else np.partition(values, ranks, axis=0)
+    return [in_order[rank] for rank in ranks]
 
 
 def one_hot(labels: Any, n_labels: int, scale: Any = None) -> Any:
@@ -271,7 +315,7 @@ def group_sums(table: Any, group: Any, n_groups: int, weights: Any = None) -> An
 
 
 def group_min(values: Any, group: Any, n_groups: int) -> Any:
-    """The least of the whole numbers of each group, none of which is empty.
+    """The smallest of the integers of each group, none of which is empty.
 
     Examples
     --------
@@ -281,15 +325,15 @@ def group_min(values: Any, group: Any, n_groups: int) -> Any:
     """
     xp = array_namespace(values)
     if xp is np:
-        least = np.full(n_groups, np.iinfo(np.intp).max)
-        np.minimum.at(least, group, values)
-        return least
-    least = xp.full((n_groups,), xp.iinfo(xp.int64).max, device=values.device)
-    return least.scatter_reduce_(0, group, values, reduce="amin")
+        smallest = np.full(n_groups, np.iinfo(np.intp).max)
+        np.minimum.at(smallest, group, values)
+        return smallest
+    smallest = xp.full((n_groups,), xp.iinfo(xp.int64).max, device=values.device)
+    return smallest.scatter_reduce_(0, group, values, reduce="amin")
 
 
 def group_max(values: Any, group: Any, n_groups: int) -> Any:
-    """The greatest of the values of each group, which are not negative; zero of an empty one.
+    """The largest of the values of each group, which are not negative; zero for an empty group.
 
     Examples
     --------
@@ -299,11 +343,11 @@ def group_max(values: Any, group: Any, n_groups: int) -> Any:
     """
     xp = array_namespace(values)
     if xp is np:
-        greatest = np.zeros(n_groups)
-        np.maximum.at(greatest, group, values)
-        return greatest
-    greatest = xp.zeros((n_groups,), dtype=values.dtype, device=values.device)
-    return greatest.scatter_reduce_(0, group.long(), values, reduce="amax")
+        largest = np.zeros(n_groups)
+        np.maximum.at(largest, group, values)
+        return largest
+    largest = xp.zeros((n_groups,), dtype=values.dtype, device=values.device)
+    return largest.scatter_reduce_(0, group.long(), values, reduce="amax")
 
 
 def unique_first(keys: Any, axis: int | None = None) -> tuple[Any, Any]:

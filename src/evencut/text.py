@@ -75,14 +75,14 @@ def describe(labels: ArrayLike, matrix: Any, terms: Sequence[str], *, n_terms: i
     ['apple', 'car']
     """
     rows = sparse.csr_array(matrix)
-    found = np.asarray(labels)
-    if found.shape != (rows.shape[0],):
-        raise ValueError(f"labels have shape {found.shape}, but there are {rows.shape[0]} documents; give one each.")
+    assigned = np.asarray(labels)
+    if assigned.shape != (rows.shape[0],):
+        raise ValueError(f"labels have shape {assigned.shape}, but there are {rows.shape[0]} documents; give one each.")
     if len(terms) != rows.shape[1]:
         raise ValueError(f"{len(terms)} terms are given for {rows.shape[1]} columns; give one name a column.")
     if n_terms < 1:
         raise ValueError(f"n_terms={n_terms} must be at least 1.")
-    names, codes = np.unique(found, return_inverse=True)
+    names, codes = np.unique(assigned, return_inverse=True)
     inside, outside = contrasts(rows, codes, len(names))
     sizes, telling = np.bincount(codes, minlength=len(names)), inside - outside
     topics = []

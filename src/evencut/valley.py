@@ -5,7 +5,8 @@ and it may be run on the points that were clustered.
 
 1. The score of a point is its mean distance to the nearest points of one side minus that to the nearest points of the
    other side, itself and its label left out: a quarter of a side, fewer in less than three dimensions. It is computed
-   in all columns and in the five leading principal axes.
+   in all columns and in the five leading principal axes; if a side has less than a quarter of the points, also in
+   three.
 2. Along the scores there must be an interval less dense than an interval on its left *and* one on its right. T is the
    largest, over all such intervals, of the smaller of the two z scores. Most of each side must lie on its own side.
 3. On uniform points cut by a clustering, T is distributed like the largest of 40 normal variables:
@@ -23,36 +24,23 @@ The p value is calibrated by simulation, not proved; below about 0.001 read it a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.csgraph import minimum_spanning_tree, shortest_path
+from scipy.sparse.csgraph import shortest_path
 from scipy.special import ndtr
 
 from .tensors import AnyFloats, Floats, Ints, Mask, Places
 
 __all__ = ["Split", "Splits", "Valley", "find_valley", "tree_evidence"]
 
-#: Points of a side below which nothing can be said, and points of both sides that are compared at most.
+#: Points of a side below which nothing can be said, and the largest number of points that are compared.
 MIN_SIDE, MAX_POINTS = 8, 600
-#: Copies of a distinct point, on average, above which the values are too coarse for a density.
-_MAX_COPIES = 5
-_N_AXES, _N_NEIGHBORS = 5, 5
-# Points of the larger side, near the border, for each of the smaller.
-_MAX_RATIO = 5
-# Share of each side that must lie on its own side of the valley.
-_MOST = 0.5
-# Statistics are distributed like the largest of so many normal variables; 3.02 has a p value of 0.05, below which the
-# distances along the graph cannot change the answer.
-_N_NORMALS, _CRITICAL = 40, 3.02
-# Paths along the graph of a flat set are up to 1.2 times as long as straight lines; on a folded curve, longer.
-# On a rolled one, such as a spiral, five times as long.
-_FOLDED, _ROLLED = 1.2, 5.0
-# In many dimensions nearly all of a wide side lies outside of a narrow one around the same centre.
-_WIDER, _INSIDE = 1.25, 0.75
+_N_AXES = 5
 # Joins below one whose corrected p value is larger are not tested.
 _MAX_LEVEL = 0.2
 
@@ -64,6 +52,9 @@ class Valley(NamedTuple):
     depth: float
 
 
+_CANNOT_SAY = Valley(float("nan"), float("nan"))
+
+
 def find_valley(X: AnyFloats, side: Mask, max_points: int = MAX_POINTS, *, weights: Floats | None = None) -> Valley:
     """Test whether the density has a valley between the points of two sides.
 
@@ -72,7 +63,7 @@ def find_valley(X: AnyFloats, side: Mask, max_points: int = MAX_POINTS, *, weigh
     X : ndarray of shape (n, n_features)
     side : boolean ndarray of shape (n,)
     max_points : int, default=600
-        More points are thinned out, on both sides alike.
+        More points are thinned out, in the same proportion on both sides.
     weights : ndarray of shape (n,), optional
         Copies of each point.
 
@@ -90,28 +81,35 @@ def find_valley(X: AnyFloats, side: Mask, max_points: int = MAX_POINTS, *, weigh
     (True, True)
     """
     rng = np.random.default_rng(0)
-    rows = _near_border(X, side)
+    rows = _near_border(X, side) if len(side) > max_points else np.arange(len(side))
     rows = rows[_drawn(side[rows], None if weights is None else weights[rows], max_points, rng)]
     X, side = np.asarray(X[rows], dtype=np.float64), side[rows]
     side = side != side[:1]  # the result does not depend on which side is called the first
     n_side = int(side.sum())
-    cannot_say = Valley(float("nan"), float("nan"))
     if min(n_side, len(side) - n_side) < MIN_SIDE:
-        return cannot_say
+        return _CANNOT_SAY
     varying = np.ptp(X, axis=0) > 0
     X = X[:, varying] / max(float(np.abs(X).max()), np.finfo(float).tiny)
-    if not X.size or len(np.unique(X, axis=0)) * _MAX_COPIES < len(X):
-        return cannot_say
+    # Values of which five copies are common are too coarse for a density.
+    if not X.size or len(np.unique(X, axis=0)) * 5 < len(X):
+        return _CANNOT_SAY
     X = _without_ties(X, rng)
-    within = [X[part] - X[part].mean(axis=0) for part in (side, ~side)]
-    spread = _n_axes(np.concatenate(within))
-    radius = sorted(float(np.sqrt((part**2).sum(axis=1).mean())) for part in within)
-    apart = float(np.linalg.norm(X[side].mean(axis=0) - X[~side].mean(axis=0)))
-    if spread > _N_AXES and radius[1] > _WIDER * radius[0] and apart < _INSIDE * radius[1]:
-        return cannot_say
-    spaces = [X] if X.shape[1] <= _N_AXES else [X, _leading_axes(X, _N_AXES)]
-    statistic, depth = max(_deepest_valley(points, side, spread) for points in spaces)
-    return Valley(min(1.0, _N_NORMALS * float(ndtr(-statistic))), depth)
+    centred = [X[rows] - X[rows].mean(axis=0) for rows in (side, ~side)]
+    spread = _n_axes(np.concatenate(centred))
+    radius = sorted(float(np.sqrt((rows**2).sum(axis=1).mean())) for rows in centred)
+    distance = float(np.linalg.norm(X[side].mean(axis=0) - X[~side].mean(axis=0)))
+    # In many dimensions nearly all of a wide side lies outside of a narrow one around the same centre.
+    if spread > _N_AXES and radius[1] > 1.25 * radius[0] and distance < 0.75 * radius[1]:
+        return _CANNOT_SAY
+    left, lengths, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    axes = left[:, :_N_AXES] * lengths[:_N_AXES]
+    spaces = [X]
+    if X.shape[1] > _N_AXES:
+        # A small side carries little variance: the noise of further axes would hide it.
+        spaces += [axes, axes[:, :3]] if 4 * min(n_side, len(side) - n_side) < len(side) else [axes]
+    fold_of_plane = cache(lambda: _fold(_distances(axes[:, :2])))
+    statistic, depth = max(_deepest_valley(points, side, spread, fold_of_plane) for points in spaces)
+    return Valley(min(1.0, 40 * float(ndtr(-statistic))), depth)
 
 
 @dataclass(frozen=True)
@@ -142,10 +140,9 @@ class Split:
     verdict: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain Python types; None where there is no number."""
-        numbers = {name: getattr(self, name) for name in ("p_value", "adjusted", "depth")}
-        plain = {name: None if np.isnan(number) else number for name, number in numbers.items()}
-        return {"sides": list(self.sides), "sizes": list(self.sizes), **plain, "verdict": self.verdict}
+        """Plain Python types; None instead of NaN."""
+        plain = {name: None if value != value else value for name, value in vars(self).items()}
+        return plain | {"sides": list(self.sides), "sizes": list(self.sizes)}
 
 
 class Splits(tuple[Split, ...]):
@@ -161,7 +158,9 @@ class Splits(tuple[Split, ...]):
         for split in reversed(self):
             if split.verdict != "not tested":
                 sizes = " + ".join(f"{size:.6g}" for size in split.sizes)
-                sides = " | ".join(_named(side) for side in split.sides)
+                sides = " | ".join(
+                    ", ".join(map(str, side)) if isinstance(side, list) else str(side) for side in split.sides
+                )
                 numbers = f"{split.p_value:8.2g}  {split.adjusted:9.2g}  {split.depth:6.0%}"
                 lines.append(f"{sizes:>17}  {numbers}  {split.verdict:<15}  {sides}")
         return "\n".join(lines)
@@ -203,33 +202,29 @@ def tree_evidence(
         leaves.append(leaves[a] + leaves[b])
 
     def tested(node: int) -> Valley:
-        rows, first = members[node], members[pairs[node - n_leaves, 0]]
-        side = np.isin(rows, first)
-        return find_valley(points[rows], side, weights=weights[rows])
+        rows = members[node]
+        return find_valley(points[rows], np.isin(rows, members[pairs[node - n_leaves, 0]]), weights=weights[rows])
 
-    found: dict[int, tuple[Valley, float]] = {}
+    results: dict[int, tuple[Valley, float]] = {}
     open_joins = {2 * n_leaves - 2: tested(2 * n_leaves - 2)} if n_leaves > 1 else {}
     level = 0.0
     while open_joins and level <= _MAX_LEVEL:
         n_open = sum(len(leaves[node]) for node in open_joins)
-        costs = {
-            node: 0.0 if np.isnan(valley.p_value) else valley.p_value * n_open / len(leaves[node])
-            for node, valley in open_joins.items()
-        }
-        node = min(costs, key=lambda node: costs[node])
-        level = max(level, costs[node])
-        valley = open_joins.pop(node)
-        found[node] = valley, min(level, 1.0)
+        cost, node = min(
+            (np.nan_to_num(valley.p_value) * n_open / len(leaves[node]), node) for node, valley in open_joins.items()
+        )
+        level, valley = max(level, float(cost)), open_joins.pop(node)
+        results[node] = valley, min(level, 1.0)
         if level <= _MAX_LEVEL:
             open_joins |= {child: tested(child) for child in pairs[node - n_leaves].tolist() if child >= n_leaves}
-    found |= {node: (valley, 1.0) for node, valley in open_joins.items()}
+    results |= {node: (valley, 1.0) for node, valley in open_joins.items()}
 
     splits = []
     for node, (a, b) in enumerate(pairs.tolist(), start=n_leaves):
-        valley, adjusted = found.get(node, (Valley(float("nan"), float("nan")), 1.0))
+        valley, adjusted = results.get(node, (_CANNOT_SAY, 1.0))
         verdict = "two populations" if adjusted <= 0.05 else "not shown"
         if np.isnan(valley.p_value):
-            adjusted, verdict = float("nan"), "cannot say" if node in found else "not tested"
+            adjusted, verdict = float("nan"), "cannot say" if node in results else "not tested"
         sides: tuple[Any, Any] = (a, b)
         if names is not None:
             sides = [names[leaf] for leaf in leaves[a]], [names[leaf] for leaf in leaves[b]]
@@ -238,14 +233,10 @@ def tree_evidence(
     return Splits(splits)
 
 
-def _named(side: Any) -> str:
-    return ", ".join(str(name) for name in side) if isinstance(side, list) else str(side)
-
-
 def _near_border(X: AnyFloats, side: Mask) -> Places:
     """All points, but of a far larger side only those nearest to the smaller one, so that thinning leaves both."""
     sides = sorted((np.flatnonzero(side), np.flatnonzero(~side)), key=len)
-    n_near = _MAX_RATIO * max(len(sides[0]), MIN_SIDE)
+    n_near = 5 * max(len(sides[0]), MIN_SIDE)
     if len(sides[1]) <= n_near:
         return np.arange(len(side))
     some = X[sides[0][:: max(1, len(sides[0]) // 200)]].astype(np.float64)
@@ -263,22 +254,21 @@ def _drawn(side: Mask, weights: Floats | None, max_points: int, rng: np.random.G
     order = order[np.argsort(side[order], kind="stable")]
     upto = np.cumsum(np.ones(len(side)) if weights is None else weights[order])
     n_drawn = min(max_points, max(len(side), round(float(upto[-1]))))
-    places = np.searchsorted(upto, (np.arange(n_drawn) + 0.5) / n_drawn * upto[-1])
-    return order[np.minimum(places, len(side) - 1)]
+    positions = np.searchsorted(upto, (np.arange(n_drawn) + 0.5) / n_drawn * upto[-1])
+    return order[np.minimum(positions, len(side) - 1)]
 
 
 def _without_ties(X: AnyFloats, rng: np.random.Generator) -> Floats:
     """Columns with repeated values, spread evenly over the steps between them; a step is that of half of the rows."""
     spread: Floats = np.array(X, dtype=np.float64)
-    for column in spread.T:
-        values, place, counts = np.unique(column, return_inverse=True, return_counts=True)
-        if len(values) == len(column):
-            continue
+    n_distinct = 1 + (np.diff(np.sort(spread, axis=0), axis=0) > 0).sum(axis=0)
+    # A few equal values, as rounding leaves them, make no peak.
+    for number in np.flatnonzero(n_distinct <= len(X) / 2):
+        column = spread[:, number]
+        values, place = np.unique(column, return_inverse=True)
         steps = np.diff(values)
-        order = np.argsort(np.append(steps, steps[-1]), kind="stable")
-        half = np.searchsorted(np.cumsum(counts[order]), len(column) / 2)
-        step = np.append(steps, steps[-1])[order[half]]
-        below, above = (np.minimum(part, step)[place] / 2 for part in (np.append(step, steps), np.append(steps, step)))
+        step = np.sort(np.append(steps, steps[-1])[place])[(len(column) - 1) // 2]
+        below, above = (np.minimum(gaps, step)[place] / 2 for gaps in (np.append(step, steps), np.append(steps, step)))
         column += rng.uniform(size=len(column)) * (below + above) - below
     return spread
 
@@ -289,35 +279,33 @@ def _n_axes(X: Floats) -> float:
     return float(np.trace(covariance) ** 2 / max((covariance**2).sum(), np.finfo(float).tiny))
 
 
-def _leading_axes(X: Floats, n_axes: int) -> Floats:
-    left, lengths, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
-    return left[:, :n_axes] * lengths[:n_axes]
-
-
-def _deepest_valley(X: Floats, side: Mask, spread: float) -> tuple[float, float]:
+def _deepest_valley(
+    X: Floats, side: Mask, spread: float, fold_of_plane: Callable[[], float]
+) -> tuple[float, float]:
     """Statistic and depth in one space; `spread` is the number of axes that carry the variance of a side."""
     distances = _distances(X)
     dimension = min(_intrinsic_dimension(distances), spread)
     limit = float(np.clip(0.8 + 0.1 * (dimension - 3), 0.8, 1.0))
     share = 0.25 * float(np.clip((dimension - 1) / 2, 0, 1))
-    found = _compare_intervals(_scores(distances, side, share), side, limit)
-    if found[0] > _CRITICAL:
-        plane = _distances(_leading_axes(X, 2))
-        fold = _fold(_along_graph(plane), plane)
-        along = _along_graph(distances) if fold > _FOLDED or dimension < 2.5 else distances
-        if dimension < 2.5:
-            fold = max(fold, _fold(along, distances))
-        if fold > _FOLDED:
-            limit = min(limit, 0.6 if fold > _ROLLED else 0.75)
-            found = min(found, _compare_intervals(_scores(along, side, 0.0), side, limit))
-    return found
+    valley = _compare_intervals(_scores(distances, side, share), side, limit)
+    # Up to 3.02 the p value is above 0.05: distances along the graph cannot change the answer.
+    if valley[0] > 3.02:
+        fold = max(fold_of_plane(), _fold(distances)) if dimension < 2.5 else fold_of_plane()
+        # Paths along the graph of a flat set are up to 1.2 times as long as straight lines; along a spiral, 5 times.
+        if fold > 1.2:
+            limit = min(limit, 0.6 if fold > 5.0 else 0.75)
+            valley = min(valley, _compare_intervals(_scores(_along_graph(distances), side, 0.0), side, limit))
+    return valley
 
 
 def _distances(X: Floats) -> Floats:
     """Distances between all points, infinite to themselves."""
     X = X - X.mean(axis=0)
     lengths = np.einsum("ij,ij->i", X, X)
-    distances = np.sqrt(np.maximum(lengths[:, None] + lengths - 2 * X @ X.T, np.finfo(float).tiny))
+    # In place: large temporary arrays take longer than the arithmetic.
+    distances = lengths[:, None] + lengths
+    distances -= 2 * X @ X.T
+    np.sqrt(np.maximum(distances, np.finfo(float).tiny, out=distances), out=distances)
     np.fill_diagonal(distances, np.inf)
     return distances
 
@@ -330,30 +318,45 @@ def _intrinsic_dimension(distances: Floats) -> float:
     return 1 / mean_log if mean_log > 0 else 1.0
 
 
-def _along_graph(distances: Floats) -> Floats:
+def _along_graph(distances: Floats, sources: Places | None = None) -> Floats:
     """Lengths of shortest paths in the graph of nearest neighbours, connected by the minimum spanning tree."""
-    n_points = len(distances)
-    near = np.argpartition(distances, _N_NEIGHBORS - 1, axis=1)[:, :_N_NEIGHBORS]
-    ends = np.repeat(np.arange(n_points), _N_NEIGHBORS), near.ravel()
-    graph = sparse.csr_array((distances[ends], ends), shape=(n_points, n_points))
-    tree = minimum_spanning_tree(np.where(np.isfinite(distances), distances, 0.0))
-    along = shortest_path(graph.maximum(sparse.csr_array(tree)), directed=False)
-    np.fill_diagonal(along, np.inf)
+    n_neighbors = 5
+    neighbors = np.argpartition(distances, n_neighbors - 1, axis=1)[:, :n_neighbors]
+    pairs = np.repeat(np.arange(len(distances)), n_neighbors), neighbors.ravel()
+    graph, tree = (
+        sparse.csr_array((distances[ends], ends), shape=distances.shape) for ends in (pairs, _spanning_tree(distances))
+    )
+    along = shortest_path(graph.maximum(tree), directed=False, indices=sources)
+    along[along == 0] = np.inf
     return along
 
 
-def _fold(along: Floats, distances: Floats) -> float:
+def _spanning_tree(distances: Floats) -> tuple[Ints, Ints]:
+    """The parents and children of the minimum spanning tree, by Prim's algorithm, which suits dense distances."""
+    outside = distances.copy()
+    outside[:, 0] = np.inf
+    nearest, parent = outside[0].copy(), np.zeros(len(distances), dtype=np.int64)
+    for _ in range(len(distances) - 1):
+        child = int(nearest.argmin())
+        outside[:, child] = nearest[child] = np.inf
+        parent[outside[child] < nearest] = child
+        np.minimum(nearest, outside[child], out=nearest)
+    return parent[1:], np.arange(1, len(distances))
+
+
+def _fold(distances: Floats) -> float:
     """How many times longer than the straight line the paths between distant points often are."""
-    some = np.arange(0, len(along), max(1, len(along) // 40))
-    far = np.isfinite(along[some]) & (along[some] >= np.median(along[some], axis=1)[:, None])
-    return float(np.quantile(along[some][far] / distances[some][far], 0.9))
+    some = np.arange(0, len(distances), max(1, len(distances) // 40))
+    along = _along_graph(distances, some)
+    far = np.isfinite(along) & (along >= np.median(along, axis=1)[:, None])
+    return float(np.quantile(along[far] / distances[some][far], 0.9))
 
 
 def _scores(distances: Floats, side: Mask, share: float) -> Floats:
     """Mean distance to the nearest points of the first side minus that to the second: a share, at least the root."""
     means = []
-    for one in (False, True):
-        members = np.flatnonzero(side == one)
+    for is_second in (False, True):
+        members = np.flatnonzero(side == is_second)
         n_near = max(1, min(len(members) - 1, max(3, int(np.sqrt(len(members))), int(share * len(members)))))
         means.append(np.partition(distances[:, members], n_near - 1, axis=1)[:, :n_near].mean(axis=1))
     return means[0] - means[1]
@@ -376,8 +379,9 @@ def _compare_intervals(scores: Floats, side: Mask, limit: float) -> tuple[float,
         n = n_side + n_valley
         return (n_side - n * share) / np.sqrt(n * share * (1 - share) + 0.5)
 
-    first_below, second_below = (np.searchsorted(np.sort(scores[part]), marks) / part.sum() for part in (~side, side))
-    between = (first_below[:, None] >= _MOST) & (second_below[None, :] <= 1 - _MOST)
+    first_below, second_below = (np.searchsorted(np.sort(scores[rows]), marks) / rows.sum() for rows in (~side, side))
+    # Most of each side must lie on its own side of the valley.
+    between = (first_below[:, None] >= 0.5) & (second_below[None, :] <= 0.5)
     i, j, k = np.ogrid[:n_marks, :n_marks, :n_marks]
     ordered = (i < j) & (j < k)
     with np.errstate(all="ignore"):
@@ -385,7 +389,7 @@ def _compare_intervals(scores: Floats, side: Mask, limit: float) -> tuple[float,
         right = np.where(ordered, z_score(count[None], length[None], count[:, :, None], length[:, :, None]), -9)
         best = np.where(between, np.minimum(left.max(axis=0), right.max(axis=2)), -9.0)
         a, b = np.unravel_index(best.argmax(), best.shape)
-        before, after = left[:, a, b].argmax(), right[a, b].argmax()
-        beside = min(count[before, a] / length[before, a], count[b, after] / length[b, after])
-        depth = 1 - count[a, b] / length[a, b] / beside
+        start, end = left[:, a, b].argmax(), right[a, b].argmax()
+        side_density = min(count[start, a] / length[start, a], count[b, end] / length[b, end])
+        depth = 1 - count[a, b] / length[a, b] / side_density
     return float(best[a, b]), float(np.clip(np.nan_to_num(depth), 0, 1))

@@ -5,7 +5,7 @@ import re
 import time
 from pathlib import Path
 
-READY_MS = 300_000
+READY_MS = int(os.environ.get("EVENCUT_BROWSER_MS", 120_000))
 SHOTS = os.environ.get("EVENCUT_SCREENSHOTS")
 
 

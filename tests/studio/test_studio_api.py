@@ -53,14 +53,22 @@ def csv_of(columns):
     return "\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows), ""]).encode()
 
 
-@pytest.mark.skip(reason="numbers of equal clusters in the studio differ from those of the library")
-def test_labels_are_those_of_the_library(tab):
+def test_labels_are_those_of_the_library(studio, tab):
     tab.example("moons")
     X, _ = make_clumped_moons(600, clump=0.5, random_state=0)
-    plain = tab.fit("a", **PLAIN)
     even = tab.fit("b")
-    assert np.array_equal(labels_of(tab, plain), KernelKMeans(2, kernel="gaussian", random_state=0).fit_predict(X))
-    assert np.array_equal(labels_of(tab, even), EvenCut(2, random_state=0).fit_predict(X))
+    expected = EvenCut(2, random_state=0).fit_predict(X)
+    assert np.array_equal(labels_of(tab, even), expected)
+    other = studio.tab()
+    other.example("moons")
+    plain = other.fit("a", **PLAIN)
+    labels = labels_of(other, plain)
+    assert np.array_equal(labels, KernelKMeans(2, kernel="gaussian", random_state=0).fit_predict(X))
+    # Beside another clustering a cluster has the number of the one there that it continues.
+    beside = labels_of(other, other.fit("b"))
+    assert adjusted_rand_score(beside, expected) == 1
+    assert beside[labels == 0].mean() < 0.5 < beside[labels == 1].mean()
+    other.client.close()
     assert plain["facts"]["true_agreement"] < 0.5
     (candidates,) = even["facts"]["selection"]
     assert candidates["rows"]

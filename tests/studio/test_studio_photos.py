@@ -2,6 +2,7 @@
 
 import io
 import json
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -183,6 +184,34 @@ def test_other_pictures_are_called_what_they_are(tab, start, called):
     answer = tab.upload("/photo/upload", start + b"\x00" * 50, "picture.gif")
     assert answer.status_code == 415
     assert called in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("kind", ["a page of a stack", "with an alpha channel"])
+def test_code_reads_the_same_pixels(kind, tab, tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    pages = [np.clip(rng.normal(90, 5, (80, 90)), 0, 255) for _ in range(2)]
+    pages[1][20:60, 30:70] += 120
+    file = io.BytesIO()
+    if kind == "a page of a stack":
+        first, second = (Image.fromarray((200 * page).astype(np.uint16)) for page in pages)
+        first.save(file, "TIFF", save_all=True, append_images=[second])
+        name, page = "photo.tif", 1
+    else:
+        gray = pages[1].clip(0, 255).astype(np.uint8)
+        Image.fromarray(np.dstack([gray, gray // 2, gray, 255 - gray])).save(file, "PNG")
+        name, page = "photo.png", 0
+    answer = tab.client.post(f"{tab.base}/photo/upload", params={"name": name, "page": page}, content=file.getvalue())
+    assert answer.status_code == 201, answer.text
+    event = tab.job("/photo/prompts", {"kind": "box", "points": [[22, 12], [78, 68]]})
+    assert event["kind"] == "done", event
+    mask = np.frombuffer(tab.get("/photo/labels").content, np.uint8).reshape(80, 90) == 2
+    assert mask[40, 50] and not mask[5, 5]
+    (tmp_path / name).write_bytes(file.getvalue())
+    monkeypatch.chdir(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the alpha channel is ignored
+        exec(compile(tab.get("/photo/recipe").json()["python"], "exported", "exec"), {})
+    assert np.array_equal(np.asarray(Image.open(tmp_path / "mask.png")) > 0, mask)
 
 
 def test_sixteen_bits_are_as_bright_as_they_say(tab):

@@ -72,7 +72,7 @@ def test_columns_are_found_taken_and_left_on_the_page(opened, studio, tmp_path):
     page = opened.open(studio.address)
     open_file(page, tmp_path / "people.csv")
     page.click("[data-action=check]")
-    assert page.locator("[data-role=churned]").inner_text() == "outcome"
+    assert page.locator("[data-role=churned]").input_value() == "outcome"
     page.locator("[data-control=find-column]").fill("pla")
     assert page.locator("[data-column]:visible").count() == 1
     page.click("[data-action=all-columns]")

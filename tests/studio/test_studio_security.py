@@ -308,7 +308,6 @@ TABLES = {
     "too many rows": ("p.csv", lambda: b"1,2\n" * 60_000, 413, "rows"),
     "rows of unlike length": ("p.csv", lambda: b"x,y\n1,2\n3\n4,5\n", 400, "line 3"),
     "a quote that never ends": ("p.csv", lambda: b'x,y\n"1,2\n3,4\n5,6\n' * 50, 400, ""),
-    "two columns of one name": ("p.csv", lambda: b"x,x\n1,2\n3,4\n5,6\n", 400, "two columns"),
     "a name of a kilobyte": ("p.csv", lambda: b"x" * 1000 + b",y\n1,2\n3,4\n5,6\n", 400, "letters"),
     "only text": ("p.csv", lambda: b"x,y\na,b\nc,d\ne,f\n", 400, "no column of numbers"),
     "garbage named Parquet": ("p.parquet", lambda: b"PAR1" + b"\x00" * 1000 + b"PAR1", 400, "Parquet"),

@@ -79,6 +79,11 @@ def test_categories_have_names_and_colours_and_leave_with_their_file(opened, stu
     assert sorted(legend) == ["basic", "gold", "no value", "plus"]
     colours = page.locator("[data-pane=b] .category i").evaluate_all("all => all.map((i) => i.style.background)")
     assert len(set(colours)) == 4
+    # Points have the colours of the plans: the clusters have none meanwhile.
+    page.get_by_role("button", name="Clusters", exact=True).click()
+    page.wait_for_selector(".cluster-table .told >> text=income")
+    assert page.locator(".cluster-table .swatch").first.is_hidden()
+    assert page.locator("[data-pane=b] .size i").first.is_hidden()
     page.select_option("[data-control=example]", "rings")
     page.wait_for_selector(".data-name >> text=rings")
     idle(page)
@@ -92,13 +97,13 @@ def test_the_axes_chosen_last_are_drawn_whatever_comes_late(opened, studio):
     page.wait_for_selector(".data-name >> text=digits")
     idle(page)
     late = []
-    page.route("**/plane?embedding=tsne", lambda route: late.append(route))
-    page.select_option("[data-control=x]", "tsne")
+    page.route("**/plane?x=*", lambda route: late.append(route))
+    page.select_option("[data-control=x]", "pixel 20")
     page.select_option("[data-control=x]", "pca")
     page.wait_for_selector("#undo[title*='change the axes']")
     # The question that was asked first is answered last, with places that nobody could mistake.
     nothing = np.zeros(2 * 1797, "<f4").tobytes()
-    about = '{"middle": [0, 0], "unit": [1, 1], "names": ["t-SNE 1", "t-SNE 2"]}'
+    about = '{"middle": [0, 0], "unit": [1, 1], "names": ["pixel 20", "pixel 0"]}'
     late[0].fulfill(body=nothing, headers={"x-evencut": about}, content_type="application/octet-stream")
     page.wait_for_timeout(400)
     assert page.locator("[data-control=x]").input_value() == "pca"
@@ -212,6 +217,35 @@ def test_numbers_live_on_when_another_number_is_asked_for(tab, tmp_path):
     recipe = tab.get(f"/runs/{three['id']}/recipe").json()
     assert np.array_equal(run_code(recipe["python"], tmp_path), labels)
     assert len(set(EvenCut(3, random_state=0).fit_predict(X))) == 3
+
+
+def test_two_equal_clusters_are_numbered_by_the_library_or_as_the_other_side_shows_them(tab, tmp_path):
+    X = blobs(places=PLACES[:2])
+    library = EvenCut(2, random_state=0).fit_predict(X)
+    np.savetxt(tmp_path / "p.csv", np.c_[X, 1 - library], delimiter=",", header="u,v,other", comments="", fmt="%.17g")
+    tab.upload("/points/upload", (tmp_path / "p.csv").read_bytes(), "p.csv")
+    tab.put("/points/columns", {"columns": ["u", "v"]})
+    assert np.array_equal(labels_of(tab, tab.fit("b", n_clusters=2)), library)
+    # Another tool has given the same two clusters the other numbers: shown first, these live on, in the code as well.
+    tab.upload("/points/upload", (tmp_path / "p.csv").read_bytes(), "p.csv")
+    tab.put("/points/columns", {"columns": ["u", "v"]})
+    assert tab.post("/runs/column", {"pane": "a", "name": "other"}).status_code == 201
+    run = tab.fit("b", n_clusters=2)
+    assert np.array_equal(labels_of(tab, run), 1 - library)
+    recipe = tab.get(f"/runs/{run['id']}/recipe").json()
+    assert np.array_equal(run_code(recipe["python"], tmp_path), 1 - library)
+    assert "numbers" in recipe["why_no_command"]
+
+
+def test_a_preview_goes_on_with_the_numbers_that_are_shown(tab):
+    tab.upload("/points/upload", saved(blobs(places=PLACES[:3])), "p.npy")
+    method = {"tool": "kernel", "kernel": "knn", "n_clusters": 3}
+    first = np.frombuffer(tab.post("/preview", {"method": method}).content, "<i4")
+    assert set(first) == {0, 1, 2}
+    before = np.array([7, 0, 4])[first]
+    again = tab.post("/preview", {"method": {**method, "seed": 5}, "before": before.tolist()})
+    assert np.array_equal(np.frombuffer(again.content, "<i4"), before)
+    assert tab.post("/preview", {"method": method, "before": [2_000_000_000] * 180}).status_code == 422
 
 
 def test_names_survive_a_refit(opened, studio, tmp_path):

@@ -178,6 +178,11 @@ def test_ones_own_file_begins_with_auto_beside_kmeans(opened, studio, tmp_path):
     assert "k = 4, found" in page.locator("[data-pane=b] .pane-title").inner_text()
     assert sizes(page, "b") == [150] * 4
     assert "k = 4" in page.locator("[data-pane=a] .pane-title").inner_text()
+    # The slider of the bandwidth is there for methods that have one.
+    assert page.locator(".sweep-bar").is_hidden()
+    page.click("[data-pane=a] .pane-title")
+    page.click("[data-preset=kernel_kmeans]")
+    page.wait_for_selector(".sweep-bar", state="visible")
 
 
 def test_space_density_and_lines(opened, studio):

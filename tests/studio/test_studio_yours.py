@@ -199,7 +199,7 @@ def test_work_is_restored_after_the_studio_was_killed(browser, tmp_path):
         view.click("[data-action=recover]")
         view.wait_for_selector(".data-name >> text=people.csv")
         view.wait_for_selector("[data-pane=b] .size")
-        assert view.locator(".recover").count() == 0
+        view.wait_for_selector(".recover", state="detached")
         session = view.evaluate("sessionStorage.getItem('evencut-session')")
         with studio.client() as client:
             state = client.get(f"/api/sessions/{session}").json()

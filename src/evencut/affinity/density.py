@@ -11,9 +11,6 @@ from ..neighbors import is_dense, kneighbors, squared_distances
 from ..points.scale import column_moments
 from ..tensors import Floats, array_namespace, as_float64, asarray_like, cpu_tensors_as_arrays, is_tensor, to_array
 
-_BLOCK_ENTRIES = 4_000_000
-_MEDIAN_SAMPLE = 2000
-
 
 def scott_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> Floats:
     r"""Scott's rule of thumb, one bandwidth for each feature (eq. 14).
@@ -53,11 +50,7 @@ def silverman_bandwidth(X: ArrayLike, weights: ArrayLike | None = None) -> Float
 
 
 def whiten(
-    X: ArrayLike,
-    bandwidth: float | str | ArrayLike,
-    *,
-    like: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
+    X: ArrayLike, bandwidth: float | str | ArrayLike, *, like: ArrayLike | None = None, weights: ArrayLike | None = None
 ) -> tuple[Floats, float]:
     r"""Points measured in bandwidths, :math:`\Sigma^{-1/2} x`, and :math:`\log \det \Sigma^{1/2}` (eq. 12).
 
@@ -121,7 +114,7 @@ def parzen_density(X: ArrayLike, bandwidth: float | str | ArrayLike = "scott", a
 
 def gaussian_sums(queries: Any, points: Any, sigma: Any = 1.0, log_volume: Any = 0.0) -> Floats:
     """Sums of Gaussian kernels at the points, of any bandwidths and volumes, a block of queries at a time."""
-    step = max(1, _BLOCK_ENTRIES // len(points))
+    step = max(1, 4_000_000 // len(points))
     blocks = (queries[first : first + step] for first in range(0, len(queries), step))
     exponents = (-0.5 * squared_distances(block, points) / sigma**2 - log_volume for block in blocks)
     return np.concatenate([np.exp(exponent).sum(axis=1) for exponent in exponents])
@@ -205,12 +198,12 @@ def _median_distance(X: Floats, weights: ArrayLike | None = None) -> float:
     """Of distinct points; how often one occurs says nothing about lengths."""
     from scipy.spatial.distance import pdist
 
-    step = -(-len(X) // _MEDIAN_SAMPLE)
+    step = -(-len(X) // 2000)
     return float(np.median(pdist(as_float64(to_array(X[::step]))))) if len(X) > 1 else 1.0
 
 
 def _points(X: Any) -> Floats:
-    """Points in double precision; tensors as they are, whose kernels keep their precision."""
+    """Points in double precision; tensors unchanged, whose kernels keep their precision."""
     if is_tensor(X):
         from ..gpu.arrays import check_tensor
 

@@ -9,21 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from ..tensors import (
-    Floats,
-    array_namespace,
-    as_float64,
-    asarray_like,
-    cpu_tensors_as_arrays,
-    is_tensor,
-    result_like,
-    to_array,
-)
+from .. import tensors
+from ..tensors import Floats
 from .matrix import Affinity, AffinityLike, as_affinity, scale_affinity
-
-_SWEEPS = 100
-_NEWTON_STEPS = 60
-_MOST_CG_STEPS = 500
 
 
 def density_law(
@@ -56,8 +44,8 @@ def density_law(
     >>> density_law([1.0, 4.0], "constant", dimension=2)
     array([1. , 0.5])
     """
-    if is_tensor(density):
-        return asarray_like(density, density_law(to_array(density), transform, dimension, alpha=alpha))
+    if tensors.is_tensor(density):
+        return tensors.asarray_like(density, density_law(tensors.to_array(density), transform, dimension, alpha=alpha))
     rho = np.asarray(density, dtype=np.float64)
     if not (np.isfinite(rho).all() and (rho > 0).all()):
         raise ValueError(f"density must be positive and finite, but the smallest value is {rho.min():g}.")
@@ -106,13 +94,9 @@ def equalize(affinity: AffinityLike, *, weights: ArrayLike | None = None, tol: f
     return scale_affinity(affinity, equalizing_scale(affinity, weights=weights, tol=tol))
 
 
-@cpu_tensors_as_arrays
+@tensors.cpu_tensors_as_arrays
 def equalizing_scale(
-    affinity: AffinityLike,
-    *,
-    weights: ArrayLike | None = None,
-    tol: float = 1e-10,
-    start: Floats | None = None,
+    affinity: AffinityLike, *, weights: ArrayLike | None = None, tol: float = 1e-10, start: Floats | None = None
 ) -> Floats:
     r"""The scale s with :math:`s_p (A s)_p = w_p`, to a relative error of `tol`.
 
@@ -140,51 +124,58 @@ def equalizing_scale(
     array([0.5, 0.5])
     """
     like, affinity = affinity, as_affinity(affinity)
-    _check_scalable(affinity)
-    degree = affinity.degrees()
-    if affinity.graph is None and affinity.array is None:
+    smallest, own, degree = affinity.least(), affinity.diagonal(), affinity.degrees()
+    _check_scalable(affinity, smallest, own)
+    xp = np if isinstance(degree, np.ndarray) else tensors.array_namespace(degree)
+    matrix: Any = affinity.array if affinity.graph is None else affinity.graph
+    if matrix is None:
         # Rows computed on the fly are summed in their own precision, which sets a floor.
-        tol = max(tol, 100 * float(array_namespace(degree).finfo(affinity.dtype).eps))
-    target = as_float64(affinity.asarray(np.ones(affinity.shape[0]) if weights is None else weights))
-    scale = (target / degree) ** 0.5 if start is None else as_float64(affinity.asarray(start))
-    for _ in range(_SWEEPS):
-        degree = scale * as_float64(affinity @ scale)
+        tol = max(tol, 100 * float(xp.finfo(affinity.dtype).eps))
+        matrix = affinity
+
+    def product(vector: Any) -> Any:
+        return xp.asarray(matrix @ vector, dtype=xp.float64)
+
+    target = xp.ones_like(degree) if weights is None else tensors.as_float64(affinity.asarray(weights))
+    scale = (target / degree) ** 0.5 if start is None else tensors.as_float64(affinity.asarray(start))
+    for _ in range(100):
+        degree = scale * product(scale)
         if _error(degree, target) <= tol:
-            return result_like(like, scale)
+            return tensors.result_like(like, scale)
         scale = scale * (target / degree) ** 0.5
-    scale = _newton(affinity, target, scale, tol)
-    error = _error(scale * as_float64(affinity @ scale), target)
+    scale = _newton(product, target, scale, tol)
+    error = _error(scale * product(scale), target)
     if not error <= tol:
         raise ValueError(
             f"no scaling to equal degrees was found (relative error {error:.1e}, asked for {tol:.1e}); "
             "keep the diagonal of the affinity or add a small positive one."
         )
-    return result_like(like, scale)
+    return tensors.result_like(like, scale)
 
 
-def _newton(affinity: Affinity, target: NDArray, scale: NDArray, tol: float) -> Floats:
+def _newton(product: Callable[[Any], Any], target: NDArray, scale: NDArray, tol: float) -> Floats:
     """Newton's method on log s, matrix-free: each step solves (diag(r) + S A S) x = w - r."""
-    for _ in range(_NEWTON_STEPS):
-        degree = scale * as_float64(affinity @ scale)
+    for _ in range(60):
+        degree = scale * product(scale)
         error = _error(degree, target)
         if error <= tol:
             break
         root = degree**0.5
         # Scaled by its diagonal the system is one plus a matrix of spectrum in (-1, 1], which is what CG wants.
-        step = _conjugate_gradients(affinity, scale / root, (target - degree) / root, min(0.1, error)) / root
-        scale = scale * array_namespace(step).exp(step.clip(-2, 2))
+        step = _conjugate_gradients(product, scale / root, (target - degree) / root, min(0.1, error)) / root
+        scale = scale * tensors.array_namespace(step).exp(step.clip(-2, 2))
     return scale
 
 
-def _conjugate_gradients(affinity: Affinity, scale: NDArray, right: NDArray, rtol: float) -> Floats:
+def _conjugate_gradients(product: Callable[[Any], Any], scale: NDArray, right: NDArray, rtol: float) -> Floats:
     """The solution x of (1 + S A S) x = right, to a residual of `rtol` times the right side."""
     solution, residual = 0 * right, right
     direction, squared = residual, float(residual @ residual)
     target = rtol**2 * squared
-    for _ in range(_MOST_CG_STEPS):
+    for _ in range(500):
         if squared <= target:
             break
-        image = direction + scale * as_float64(affinity @ (scale * direction))
+        image = direction + scale * product(scale * direction)
         length = squared / float(direction @ image)
         solution, residual = solution + length * direction, residual - length * image
         squared, previous = float(residual @ residual), squared
@@ -196,21 +187,21 @@ def _error(degree: Floats, target: Floats) -> float:
     return float(abs(degree / target - 1).max())
 
 
-def _check_scalable(affinity: Affinity) -> None:
+def _check_scalable(affinity: Affinity, smallest: float, own: Any) -> None:
     """Raise where no scaling exists: it does exactly for matrices of total support."""
     from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 
     cure = "keep the diagonal of the affinity or add a small positive one."
-    if affinity.graph is None and affinity.array is None:
+    if affinity.is_lazy:
         return
-    if affinity.least() < 0:
+    if smallest < 0:
         raise ValueError(
-            f"exact equalisation needs non-negative affinities, but the smallest is {affinity.least():g}; "
+            f"exact equalisation needs non-negative affinities, but the smallest is {smallest:g}; "
             "use equalize=None or 'weights'."
         )
-    if (affinity.diagonal() > 0).all():
+    if (own > 0).all():
         return
-    affinity = as_affinity(affinity.entries if affinity.array is None else to_array(affinity.array))
+    affinity = as_affinity(affinity.entries if affinity.array is None else tensors.to_array(affinity.array))
     empty = np.flatnonzero(affinity.degrees() == 0)
     if empty.size:
         raise ValueError(f"point {empty[0]} has no affinity to any point, so its degree cannot be scaled; {cure}")

@@ -6,7 +6,7 @@ They can be multiplied and rescaled, which is all that degrees, equalisation, Ll
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,11 @@ from ..tensors import AnyFloats, Places, array_namespace, as_float64, one_hot, t
 from .density import knn_radius
 from .matrix import Affinity
 
-# One block of rows is to stay near the cache: larger ones are slower, smaller ones pay for their calls.
+# A block of rows is to stay near the cache: larger ones are slower, smaller ones pay for their calls.
 _BLOCK_BYTES = 1 << 23
 # Updating changes costs as much a column as a new table; beyond this share a new table also clears its rounding.
 _FEW_CHANGES = 0.5
+
 
 
 class BlockwiseAffinity(Affinity):
@@ -50,12 +51,7 @@ class BlockwiseAffinity(Affinity):
     """
 
     def __init__(
-        self,
-        compute: Callable[[Any, Any], AnyFloats],
-        n_points: int,
-        dtype: Any,
-        *,
-        n_jobs: int | None = None,
+        self, compute: Callable[[Any, Any], AnyFloats], n_points: int, dtype: Any, *, n_jobs: int | None = None,
         scale: AnyFloats | None = None,
     ):
         self._compute = compute
@@ -76,7 +72,9 @@ class BlockwiseAffinity(Affinity):
             product[rows] = self._compute(rows, slice(None)) @ right
 
         # Threads take whole blocks, each multiplied by one thread alone, so that sums do not depend on them.
-        in_threads(fill, self._blocks(), n_threads(self._n_jobs))
+        step = max(1, _BLOCK_BYTES // (self.shape[0] * self.dtype.itemsize))
+        blocks = [slice(first, first + step) for first in range(0, self.shape[0], step)]
+        in_threads(fill, blocks, n_threads(self._n_jobs))
         return product if self._scale is None else (product.T * self._scale.astype(self.dtype)).T
 
     def rescaled(self, scale: AnyFloats) -> BlockwiseAffinity:
@@ -88,7 +86,7 @@ class BlockwiseAffinity(Affinity):
     def submatrix(self, points: Places) -> BlockwiseAffinity:
         """The affinity among some of the points, in the order given."""
         scale = None if self._scale is None else self._scale[points]
-        compute = _Among(self._compute, np.asarray(points))
+        compute = partial(_block_among, self._compute, np.asarray(points))
         return BlockwiseAffinity(compute, len(points), self.dtype, n_jobs=self._n_jobs, scale=scale)
 
     def block(self, rows: Any, columns: Any = slice(None)) -> AnyFloats:
@@ -114,20 +112,10 @@ class BlockwiseAffinity(Affinity):
             diagonal[rows] = self.block(rows, rows).diagonal()
         return diagonal
 
-    def _blocks(self) -> list[slice]:
-        step = max(1, _BLOCK_BYTES // (self.shape[0] * self.dtype.itemsize))
-        return [slice(first, first + step) for first in range(0, self.shape[0], step)]
 
-
-@dataclass(frozen=True, eq=False)
-class _Among:
-    """Blocks of some of the points."""
-
-    compute: Callable[[Any, Any], AnyFloats]
-    points: Places
-
-    def __call__(self, p: Any, q: Any) -> AnyFloats:
-        return self.compute(self.points[p], self.points[q])
+def _block_among(compute: Callable[[Any, Any], AnyFloats], points: Places, p: Any, q: Any) -> AnyFloats:
+    """A block of the affinities among some of the points."""
+    return compute(points[p], points[q])
 
 
 class GaussianBlocks:
@@ -326,10 +314,12 @@ class NeighborRows:
 
     def links(self, labels: Any, n_clusters: int, scale: Any = None) -> Any:
         """Sums of the affinities of each row with each cluster, entry by entry, always in the same order."""
-        members = one_hot(labels, n_clusters, scale)
-        total = self.values[:, 0, None] * members[self.indices[:, 0]]
+        return self @ one_hot(labels, n_clusters, scale)
+
+    def __matmul__(self, other: Any) -> Any:
+        total = self.values[:, 0, None] * other[self.indices[:, 0]]
         for place in range(1, self.indices.shape[1]):
-            total += self.values[:, place, None] * members[self.indices[:, place]]
+            total += self.values[:, place, None] * other[self.indices[:, place]]
         return total
 
 

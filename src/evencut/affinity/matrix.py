@@ -6,31 +6,18 @@ what it can do and never look at its type, so that a new kind of affinity is one
 
 from __future__ import annotations
 
+import math
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
-from ..neighbors import check_entries
-from ..tensors import (
-    AnyFloats,
-    AnyInts,
-    Floats,
-    Places,
-    arange_like,
-    array_namespace,
-    as_float64,
-    asarray_like,
-    group_sums,
-    in_memory,
-    is_tensor,
-    one_hot,
-    to_array,
-)
+from .. import tensors
+from ..tensors import AnyFloats, AnyInts, Floats, Places
 
-_SYMMETRY_TOLERANCE = {4: 1e-4, 8: 1e-8}
-_ENTRIES_PER_BLOCK = 100_000
-_LINKED_AT_ONCE = 4_000_000
+# Solvers square sums of affinities; single precision has less of a range.
+LARGEST_SUM = {8: 1e140, 4: 1e30}
+SMALLEST_SUM = {8: 1e-140, 4: 1e-30}
 #: What users give and get: a dense array, a scipy sparse matrix, or an affinity whose rows are computed when needed.
 AffinityLike: TypeAlias = "AnyFloats | sparse.csr_array | Affinity"
 
@@ -38,7 +25,7 @@ AffinityLike: TypeAlias = "AnyFloats | sparse.csr_array | Affinity"
 class Affinity(Protocol):
     """A symmetric matrix of affinities.
 
-    A class of its own needs `shape`, `dtype`, `@`, `diagonal`, `block`, `rescaled` and `submatrix`; the rest follows
+    A new class needs `shape`, `dtype`, `@`, `diagonal`, `block`, `rescaled` and `submatrix`; the rest follows
     from products.
 
     Attributes
@@ -49,6 +36,8 @@ class Affinity(Protocol):
         The entries, where the affinity is a sparse graph.
     array : ndarray, tensor or None
         The entries, where all of them are in memory.
+    is_graph, is_array, is_lazy : bool
+        Whether it is a sparse matrix in memory, a dense one, or its entries are computed or kept elsewhere.
     rounding : float
         The relative gain of energy below which products to clusters are too inexact to tell.
     """
@@ -57,28 +46,16 @@ class Affinity(Protocol):
     dtype: np.dtype
     graph: sparse.csr_array | None = None
     array: AnyFloats | None = None
+    is_graph: bool = False
+    is_array: bool = False
+    is_lazy: bool = True
     rounding: float = 1e-12
-
-    @property
-    def is_graph(self) -> bool:
-        """Whether it is a sparse matrix in memory."""
-        return self.graph is not None
-
-    @property
-    def is_array(self) -> bool:
-        """Whether it is a dense matrix in memory."""
-        return self.array is not None
-
-    @property
-    def is_lazy(self) -> bool:
-        """Whether its entries are computed, or kept elsewhere."""
-        return self.graph is None and self.array is None
 
     def __matmul__(self, other: AnyFloats) -> AnyFloats: ...
 
     def asarray(self, values: Any) -> Any:
         """Values as arrays of the kind that the affinity is multiplied with."""
-        return to_array(values)
+        return values if isinstance(values, np.ndarray) else tensors.to_array(values)
 
     def matmul_fast(self, other: AnyFloats) -> AnyFloats:
         """The product with as many digits as a start needs, where that is quicker."""
@@ -111,28 +88,28 @@ class Affinity(Protocol):
 
     def degrees(self) -> Floats:
         r"""Node degrees :math:`d_p = \sum_q A_{pq}`."""
-        return as_float64(self @ self.asarray(np.ones(self.shape[1])))
+        return tensors.as_float64(self @ self.asarray(np.ones(self.shape[1])))
 
     def links(self, labels: AnyInts, n_clusters: int, scale: AnyFloats | None = None) -> Floats:
         """Sum of the affinities of each point (row) with each cluster (column), columns scaled where asked for."""
-        members = one_hot(labels, n_clusters, scale)
-        return as_float64(self @ array_namespace(members).asarray(members, dtype=self.dtype))
+        members = tensors.one_hot(labels, n_clusters, scale)
+        return tensors.as_float64(self @ tensors.array_namespace(members).asarray(members, dtype=self.dtype))
 
-    def updated_links(self, links: Floats, before: AnyInts, labels: AnyInts, n_clusters: int) -> Floats:
-        """The links of other labels than those before, whose links are known."""
+    def updated_links(self, links: Floats, old_labels: AnyInts, labels: AnyInts, n_clusters: int) -> Floats:
+        """The links to clusters of new labels, from those of the old ones."""
         return self.links(labels, n_clusters)
 
     def links_to_some(self, points: AnyInts, labels: AnyInts, n_clusters: int) -> Floats:
         """The links of every point to clusters of some points, a block of rows at a time."""
-        step = max(1, _LINKED_AT_ONCE // len(points))
+        step = max(1, 4_000_000 // len(points))
         blocks = [slice(first, first + step) for first in range(0, self.shape[0], step)]
         links = [DenseAffinity(self.block(rows, points)).links(labels, n_clusters) for rows in blocks]
-        return array_namespace(labels).concatenate(links)
+        return tensors.array_namespace(labels).concatenate(links)
 
     def inside(self, labels: AnyInts, n_clusters: int) -> Floats:
         """Sum of the affinities inside each cluster."""
-        own = self.links(labels, n_clusters)[arange_like(labels), labels]
-        return group_sums(own, labels, n_clusters)
+        own = self.links(labels, n_clusters)[tensors.arange_like(labels), labels]
+        return tensors.group_sums(own, labels, n_clusters)
 
 
 class DenseAffinity(Affinity):
@@ -147,6 +124,7 @@ class DenseAffinity(Affinity):
     """
 
     array: AnyFloats
+    is_array, is_lazy = True, False
 
     def __init__(self, array: AnyFloats):
         self.array = array
@@ -157,7 +135,7 @@ class DenseAffinity(Affinity):
 
     def asarray(self, values: Any) -> Any:
         """Values of the kind of the entries, where those are."""
-        return asarray_like(self.array, values)
+        return tensors.asarray_like(self.array, values)
 
     def diagonal(self) -> AnyFloats:
         """The affinity of each point with itself."""
@@ -171,7 +149,7 @@ class DenseAffinity(Affinity):
         """A new array, or this one where every scale is one."""
         if (scale == 1).all():
             return self
-        scale = array_namespace(self.array).asarray(self.asarray(scale), dtype=self.dtype)
+        scale = tensors.array_namespace(self.array).asarray(self.asarray(scale), dtype=self.dtype)
         return DenseAffinity(self.array * scale * scale[:, None])
 
     def submatrix(self, points: Places) -> DenseAffinity:
@@ -185,7 +163,7 @@ class DenseAffinity(Affinity):
 
     def degrees(self) -> Floats:
         """Sums of the rows, in double precision."""
-        xp = array_namespace(self.array)
+        xp = tensors.array_namespace(self.array)
         return xp.sum(self.array, axis=1, dtype=xp.float64)
 
 
@@ -205,6 +183,7 @@ class GraphAffinity(Affinity):
     """
 
     graph: sparse.csr_array
+    is_graph, is_lazy = True, False
 
     def __init__(self, graph: sparse.csr_array):
         self.graph = graph
@@ -256,7 +235,7 @@ class GraphAffinity(Affinity):
         inside = np.zeros(n_clusters)
         first = 0
         while first < len(labels):
-            full = int(np.searchsorted(indptr, indptr[first] + _ENTRIES_PER_BLOCK, "right")) - 1
+            full = int(np.searchsorted(indptr, indptr[first] + 100_000, "right")) - 1
             last = max(full, first + 1)
             entries = slice(indptr[first], indptr[last])
             row_labels = np.repeat(labels[first:last], np.diff(indptr[first : last + 1]))
@@ -275,20 +254,46 @@ def as_affinity(matrix: Any) -> Affinity:
     >>> as_affinity(np.eye(2)).degrees()
     array([1., 1.])
     """
-    if sparse.issparse(matrix):
-        return GraphAffinity(sparse.csr_array(matrix))
+    if isinstance(matrix, np.ndarray):
+        return DenseAffinity(matrix)
     if hasattr(matrix, "links"):
         return matrix
+    if sparse.issparse(matrix):
+        return GraphAffinity(sparse.csr_array(matrix))
     if hasattr(matrix, "in_float64"):
         from .lazy import PairsAffinity
 
         return PairsAffinity(matrix)
-    if not is_tensor(matrix):
+    if not tensors.is_tensor(matrix):
         return DenseAffinity(np.asarray(matrix))
-    if matrix.layout != array_namespace(matrix).strided:
-        return GraphAffinity(in_memory(matrix.detach()))
+    if matrix.layout != tensors.array_namespace(matrix).strided:
+        return GraphAffinity(tensors.in_memory(matrix.detach()))
     # Tensors of two precisions do not multiply.
     return DenseAffinity(matrix.detach().double())
+
+
+def weighted(affinity: AffinityLike, weights: Any = None) -> tuple[Affinity, Floats]:
+    r"""The affinity :math:`w_p w_q A_{pq}` of points that count as many times, checked, and the weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weighted(np.ones((2, 2)), [1.0, 2.0])[0].array
+    array([[1., 2.],
+           [2., 4.]])
+    """
+    affinity = as_affinity(affinity)
+    n_points = affinity.shape[0]
+    weights = affinity.asarray(np.ones(n_points) if weights is None else weights)
+    weights = weights if weights.dtype == np.float64 else tensors.as_float64(weights)
+    if weights.shape != (n_points,):
+        raise ValueError(f"weights has shape {tuple(weights.shape)}; give one weight for each of {n_points} points.")
+    if not ((weights > 0) & (weights < np.inf)).all():
+        raise ValueError(f"weights must be positive and finite, but the smallest is {float(weights.min()):g}.")
+    with np.errstate(over="ignore"):
+        matrix = affinity.rescaled(weights)
+    check_entries(matrix, "the affinity" if (weights == 1).all() else "the affinity times the weights")
+    return matrix, weights
 
 
 def degrees(affinity: AffinityLike) -> Floats:
@@ -317,6 +322,42 @@ def scale_affinity(affinity: AffinityLike, scale: AnyFloats) -> Any:
     return scaled if hasattr(affinity, "rescaled") else scaled.entries
 
 
+def check_entries(affinity: Any, what: str = "the affinity") -> None:
+    """Raise where entries of an affinity are not finite, or so large or small that their sums or squares are not.
+
+    Entries that are computed when needed are not looked at: their degrees are, once they are known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_entries(np.eye(2))
+    """
+    matrix = as_affinity(affinity)
+    if matrix.is_lazy:
+        return
+    values: Any = matrix.array if matrix.graph is None else matrix.graph.data
+    n_values = math.prod(values.shape)
+    if not n_values:
+        return
+    largest = max(float(values.max()), -float(values.min()))
+    size = matrix.dtype.itemsize
+    if largest == 0 or (largest >= SMALLEST_SUM[size] and largest * n_values <= LARGEST_SUM[size]):
+        return
+    entries: Any = sparse.coo_array(tensors.to_array(matrix.array) if matrix.graph is None else matrix.graph)
+    if not np.isfinite(largest):
+        first = np.flatnonzero(~np.isfinite(entries.data))[0]
+        p, q = entries.row[first], entries.col[first]
+        raise ValueError(
+            f"{what} of points {p} and {q} is {entries.data[first]:g}; entries must be finite: check the values of "
+            "these rows."
+        )
+    first = np.abs(entries.data).argmax()
+    raise ValueError(
+        f"{what} reaches {largest:.3g}, at points {entries.row[first]} and {entries.col[first]}, and sums or squares "
+        f"of such entries leave the range of floating-point numbers; divide all of them by {largest:.3g}."
+    )
+
+
 def check_affinity(affinity: AffinityLike, what: str = "a precomputed affinity") -> Any:
     """A given matrix as an affinity: square, finite, symmetric, CSR rows sorted and free of duplicates.
 
@@ -330,7 +371,7 @@ def check_affinity(affinity: AffinityLike, what: str = "a precomputed affinity")
     """
     if hasattr(affinity, "rescaled"):
         return affinity
-    if is_tensor(affinity):
+    if tensors.is_tensor(affinity):
         return _checked(as_affinity(affinity).entries, what)
     return _checked(_canonical_csr(affinity) if sparse.issparse(affinity) else _float_array(affinity), what)
 
@@ -343,7 +384,7 @@ def _checked(affinity: Any, what: str) -> Any:
     if not len(values):
         return affinity
     gap = abs(affinity - affinity.T)
-    if float(gap.max()) > _SYMMETRY_TOLERANCE[affinity.dtype.itemsize] * float(abs(values).max()):
+    if float(gap.max()) > {4: 1e-4, 8: 1e-8}[affinity.dtype.itemsize] * float(abs(values).max()):
         p, q = np.unravel_index(int(gap.argmax()), affinity.shape)
         raise ValueError(
             f"{what} must be symmetric, but A[{p}, {q}] = {affinity[p, q]:g} and "

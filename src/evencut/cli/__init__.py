@@ -51,7 +51,6 @@ def build_app(commands: Iterable[str] = COMMANDS) -> Any:
 
     app = typer.Typer(
         name="evencut",
-        help="Kernel clustering, and cures for its density biases.",
         add_completion=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
@@ -112,17 +111,11 @@ def run_app(build: Callable[[], Any], arguments: list[str], name: str) -> int:
         say("interrupted")
         return _INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has left.
+        # The reader of our output has left.
         _abandon_output()
         return 1
-    except UserError as error:
-        say(f"error: {error}")
-        return _USER_ERROR
-    except TableError as error:
-        say(f"error: {as_options(error)}")
-        return _USER_ERROR
-    except ModuleNotFoundError as error:
-        say(f"error: {_missing_library(error)}")
+    except (UserError, TableError, ModuleNotFoundError) as error:
+        say(f"error: {_mistake(error)}")
         return _USER_ERROR
     except OSError as error:
         # A full disk, a place without rights: what files are on is the user's, and the fault is named by the system.
@@ -157,7 +150,10 @@ def _report(error: Exception) -> int:
     return 1
 
 
-def _missing_library(error: ModuleNotFoundError) -> str:
-    if error.name in ("typer", "rich"):
+def _mistake(error: UserError | TableError | ModuleNotFoundError) -> str:
+    """What the user has to change, with options as on the command line."""
+    if isinstance(error, TableError):
+        return as_options(error)
+    if isinstance(error, ModuleNotFoundError) and error.name in ("typer", "rich"):
         return f'the command line needs {error.name}, which is not installed: pip install "evencut[cli]"'
-    return one_line(error)
+    return one_line(error) if isinstance(error, ModuleNotFoundError) else str(error)

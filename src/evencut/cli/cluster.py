@@ -4,50 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
+from evencut.cli import options, outputs
 from evencut.cli.console import UserError, as_user_errors, progress, say
-from evencut.cli.options import (
-    CPU,
-    CRITERIA,
-    EQUALIZE,
-    KERNELS,
-    METRICS,
-    MISSING,
-    SOLVERS,
-    Append,
-    Columns,
-    Decimal,
-    Drop,
-    Encoding,
-    Header,
-    Key,
-    Missing,
-    Seed,
-    Standardize,
-    check_device,
-    column_list,
-    column_lists,
-    file_names,
-    number_of,
-    on_device,
-    one_of,
-    open_sources,
-    print_notices,
-    source_names,
-    whole_number_or_auto,
-)
-from evencut.cli.outputs import (
-    check_distinct,
-    check_outputs,
-    check_picture,
-    check_writable,
-    cluster_sizes,
-    load_model,
-    save_figure,
-    save_model,
-    write_labels,
-)
+from evencut.cli.options import CPU, CRITERIA, EQUALIZE, KERNELS, METRICS, MISSING, SOLVERS, one_of
 
 if TYPE_CHECKING:
     from evencut.estimators import EvenCut, KernelClustering, LandmarkClustering
@@ -57,7 +18,7 @@ if TYPE_CHECKING:
 def cluster(
     files: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             metavar="FILES",
             help="CSV, JSON (both also compressed), Excel, Parquet, Feather, NPY or NPZ, a point in each row; - reads "
             "CSV from standard input. Several files with the same columns are one table; labels name file and row.",
@@ -65,45 +26,30 @@ def cluster(
     ],
     n_clusters: Annotated[
         Any,
-        typer.Option(
-            "--n-clusters",
-            "-k",
-            parser=whole_number_or_auto("-k", 1),
-            metavar="K|auto",
+        Option(
+            "--n-clusters", "-k", parser=options.whole_number_or_auto("-k"), metavar="K|auto",
             help="Number of clusters; auto chooses it.",
         ),
     ] = "auto",
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Labels, as .csv, .jsonl, .npy, .parquet or .feather; - is standard output; for landmarks, a folder.",
-        ),
-    ] = "-",
-    append: Append = False,
-    save: Annotated[
-        str | None, typer.Option(metavar="MODEL.skops", help="Also save the model, for evencut predict.")
-    ] = None,
+    output: options.Output = "-",
+    append: options.Append = False,
+    save: Annotated[str | None, Option(metavar="MODEL.skops", help="Also save the model, for evencut predict.")] = None,
     like: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="MODEL.skops",
             help="A saved model: its method clusters the new points, and clusters that it has keep their numbers.",
         ),
     ] = None,
-    plot: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Also draw the clusters, as .png, .pdf or .svg.")
-    ] = None,
-    columns: Columns = None,
-    drop: Drop = None,
-    header: Header = None,
-    key: Key = None,
-    missing: Missing = MISSING[-1],
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    standardize: Standardize = False,
+    plot: Annotated[str | None, Option(metavar="FILE", help="Also draw the clusters, as .png, .pdf or .svg.")] = None,
+    columns: options.Columns = None,
+    drop: options.Drop = None,
+    header: options.Header = None,
+    key: options.Key = None,
+    missing: options.Missing = MISSING[-1],
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    standardize: options.Standardize = False,
     metric: Annotated[
         str, one_of("--metric", "How points are compared: ", METRICS, " precomputed reads a table of distances.")
     ] = "euclidean",
@@ -111,13 +57,12 @@ def cluster(
         str | None,
         one_of("--kernel", "Minimise one criterion on one kernel instead: ", KERNELS, registry="kernels.KERNELS"),
     ] = None,
-    n_neighbors: Annotated[str | None, typer.Option(metavar="N", help="Neighbours of the kernel [its own].")] = None,
+    n_neighbors: Annotated[str | None, Option(metavar="N", help="Neighbours of the kernel [its own].")] = None,
     bandwidth: Annotated[
-        str | None,
-        typer.Option(metavar="H", help="Bandwidth of the kernel: a number, scott, silverman or median [its own]."),
+        str | None, Option(metavar="H", help="Bandwidth of the kernel: a number, scott, silverman or median [its own].")
     ] = None,
     parameter: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Another parameter of the kernel; may be repeated.")
+        list[str] | None, Option(metavar="NAME=VALUE", help="Another parameter of the kernel; may be repeated.")
     ] = None,
     criterion: Annotated[
         str | None,
@@ -129,59 +74,55 @@ def cluster(
         str | None, one_of("--equalize", "With --kernel or --landmarks, equalise the density: ", EQUALIZE, " [none]")
     ] = None,
     solver: Annotated[
-        str | None,
-        one_of("--solver", "With --kernel or --landmarks: ", SOLVERS, " [auto]", registry="solvers.SOLVERS"),
+        str | None, one_of("--solver", "With --kernel or --landmarks: ", SOLVERS, " [auto]", registry="solvers.SOLVERS")
     ] = None,
     landmarks: Annotated[
         str | None,
-        typer.Option(metavar="P|auto", help="Cluster P landmarks (or auto), in blocks: for data larger than memory."),
+        Option(metavar="P|auto", help="Cluster P landmarks (or auto), in blocks: for data larger than memory."),
     ] = None,
     scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="With --landmarks: Dask scheduler whose workers do the work.")
+        str | None, Option(metavar="ADDRESS", help="With --landmarks: Dask scheduler whose workers do the work.")
     ] = None,
     device: Annotated[
-        str, typer.Option(metavar="cpu|cuda", help="Device to cluster on: cpu, cuda, or cuda:1 for the second GPU.")
+        str, Option(metavar="cpu|cuda", help="Device to cluster on: cpu, cuda, or cuda:1 for the second GPU.")
     ] = CPU,
-    seed: Seed = 0,
-    n_jobs: Annotated[int | None, number_of("--n-jobs", -1, "Threads to use; -1 uses all cores.")] = None,
+    seed: options.Seed = 0,
+    n_jobs: Annotated[int | None, options.number_of("--n-jobs", -1, "Threads to use; -1 uses all cores.")] = None,
 ) -> None:
     """Cluster the points in a file, or in several."""
     from evencut.cli.cluster_files import cluster_blocks, is_one_table
-    from evencut.estimators import LandmarkClustering
-    from evencut.io import check_output_format, read_table
+    from evencut.estimators import EvenCut, LandmarkClustering
+    from evencut.io import Source, check_output_format
     from evencut.tensors import to_array
 
-    files = file_names(files)
+    files = options.file_names(files)
     if n_jobs == 0:
         raise UserError("--n-jobs 0 would do nothing; give at least 1, or -1 for all cores.")
     named = {"criterion": criterion, "equalize": equalize, "solver": solver}
-    problem: dict[str, Any] = {
-        name: None if text == "none" else text for name, text in named.items() if text is not None
-    }
+    problem: dict[str, Any] = {name: None if text == "none" else text for name, text in named.items() if text}
+    of_kernel = {"kernel": kernel, "n_neighbors": n_neighbors, "bandwidth": bandwidth, "parameter": parameter}
     estimator: EvenCut | KernelClustering | LandmarkClustering
     saved = None
     if like is not None:
-        _check_unused("--like", landmarks=landmarks, kernel=kernel, n_neighbors=n_neighbors, bandwidth=bandwidth)
-        _check_unused("--like", parameter=parameter, **problem, columns=columns, drop=drop, standardize=standardize)
-        _check_unused("--like", device=device != CPU, metric=metric != "euclidean")
-        saved = load_model(like)
+        _check_unused("--like", landmarks=landmarks, **of_kernel, **problem, columns=columns, drop=drop)
+        _check_unused("--like", standardize=standardize, device=device != CPU, metric=metric != "euclidean")
+        saved = outputs.load_model(like)
         if not hasattr(saved.model, "refit"):
             raise UserError(f"{like} holds a {type(saved.model).__name__}, whose clusters cannot be carried on.")
     if landmarks is not None:
-        _check_unused("--landmarks", kernel=kernel, n_neighbors=n_neighbors, bandwidth=bandwidth, parameter=parameter)
-        _check_unused("--landmarks", device=device != CPU)
+        _check_unused("--landmarks", **of_kernel, device=device != CPU)
         # What only a table in memory allows.
         as_table: dict[str, Any] = {"plot": plot, "key": key, "header": header is not None, "append": append}
         as_table |= {"decimal": decimal, "drop": drop, "missing": missing != MISSING[-1]}
-        estimator = LandmarkClustering(n_landmarks=whole_number_or_auto("--landmarks", 1)(landmarks), **problem)
+        estimator = LandmarkClustering(n_landmarks=options.whole_number_or_auto("--landmarks")(landmarks), **problem)
         estimator.set_params(metric=metric, n_jobs=n_jobs)
         if scheduler is not None or not is_one_table(files, output, in_blocks=not any(as_table.values())):
-            _check_unused("files that are read block by block", **as_table)
+            _check_unused("files that are read in blocks", **as_table)
             estimator.set_params(n_clusters=n_clusters, random_state=seed, scale="standard" if standardize else "auto")
-            labels = cluster_blocks(files, output, estimator, column_list(columns), scheduler, save)
+            labels = cluster_blocks(files, output, estimator, options.column_list(columns), scheduler, save)
             if labels is not None:
-                write_labels(output, labels)
-                _say_done(labels, "rows", output, *([] if save is None else [save]))
+                outputs.write_labels(output, labels)
+                _say_done(labels, "rows", output, save)
             return
     elif scheduler is not None:
         raise UserError(f"--scheduler {scheduler} needs --landmarks; --landmarks auto chooses their number.")
@@ -192,49 +133,51 @@ def cluster(
         estimator = saved.model.set_params(n_jobs=n_jobs)
         if n_clusters != "auto":
             estimator.set_params(n_clusters=n_clusters)
-    sources = open_sources(files, keep=append, encoding=encoding)
-    check_device(device)
+    sources = [Source(name, keep=append, encoding=encoding) for name in files]
+    options.check_device(device)
     check_output_format(output)
     if plot is not None:
-        check_picture(plot)
-    check_outputs([source.path for source in sources], output, plot=plot, model=save)
+        outputs.check_picture(plot)
+    outputs.check_outputs(files, output, plot=plot, model=save)
     with progress() as step:
-        step(f"reading {source_names(sources)}")
-        table = read_table(
-            sources, columns=column_list(columns), drop=column_lists(drop), header=header, key=key, missing=missing,
-            decimal=decimal, like=None if saved is None else saved.preparation,
+        table = options.read_points(
+            step, sources, columns=options.column_list(columns), drop=options.column_lists(drop), header=header,
+            key=key, missing=missing, decimal=decimal, like=None if saved is None else saved.preparation,
         )  # fmt: skip
-        print_notices(table)
-        if saved is None and (standardize or table.preparation.divisors is not None):
-            # Numbers beside words or dates are on one scale already.
-            estimator.set_params(scale="standard" if standardize else None)
+        if saved is None and standardize:
+            estimator.set_params(scale="standard")
+        elif saved is None and table.preparation.divisors is not None and not isinstance(estimator, EvenCut):
+            # Numbers beside words or dates are on one scale already; EvenCut compares scales by itself, as for frames.
+            estimator.set_params(scale=None)
         X = table.values
+        if len(X) < 2:
+            raise UserError(f"{sources[0].name} has only one row to cluster; give at least two.")
         step(f"clustering {len(X)} points in {X.shape[1]} dimensions")
         with as_user_errors():
             fit = estimator.fit if saved is None else saved.model.refit
-            labels = to_array(fit(on_device(X, device)).labels_)
+            labels = to_array(fit(options.on_device(X, device)).labels_)
         step(f"writing {output}")
-        write_labels(output, labels, sources=sources if append else (), table=table, header=header, key=key)
+        outputs.write_labels(output, labels, sources=sources if append else (), table=table, header=header, key=key)
         if save is not None:
-            save_model(save, estimator, table.preparation)
+            outputs.save_model(save, estimator, table.preparation)
         if plot is not None:
             step(f"drawing {plot}")
             _draw(plot, table, labels)
     if saved is not None:
         say(str(saved.model.changes_))
-    _say_done(labels, "points", *[name for name in (output, save, plot) if name is not None])
+    _say_done(labels, "points", output, save, plot)
 
 
-def _say_done(labels: Any, what: str, *written: str) -> None:
-    files = " and ".join(name for name in written if name != "-")
-    say(f"{len(labels)} {what}, {cluster_sizes(labels)}" + (f"; wrote {files}" if files else ""))
+def _say_done(labels: Any, what: str, *written: str | None) -> None:
+    files = " and ".join(name for name in written if name and name != "-")
+    say(f"{len(labels)} {what}, {outputs.cluster_sizes(labels)}" + (f"; wrote {files}" if files else ""))
 
 
 def _model(
-    kernel: str | None, problem: dict[str, Any], options: dict[str, str | None], assigned: list[str]
+    kernel: str | None, problem: dict[str, Any], common: dict[str, str | None], assigned: list[str]
 ) -> EvenCut | KernelClustering:
     """The consensus, or the criterion on the kernel that was named."""
-    settings = {name: text for name, text in options.items() if text is not None}
+    settings = {name: text for name, text in common.items() if text is not None}
     if kernel is None:
         for name in (*problem, *settings, *["parameter"][: len(assigned)]):
             raise UserError(
@@ -270,9 +213,9 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}" if name in ("n_neighbors", "bandwidth") else f"--parameter {name}"
 
 
-def _check_unused(context: str, **options: Any) -> None:
+def _check_unused(context: str, **unused: Any) -> None:
     """Raise for options that mean nothing beside others."""
-    for name, value in options.items():
+    for name, value in unused.items():
         if value:
             raise UserError(f"--{name.replace('_', '-')} does not go with {context}; leave one of them out.")
 
@@ -287,53 +230,39 @@ def _draw(plot: str, table: Table, labels: Any) -> None:
         display.ax_.set(xlabel=table.columns[0], yticks=[])
     elif len(table.columns) == 2:
         display.ax_.set(xlabel=table.columns[0], ylabel=table.columns[1])
-    save_figure(figure, plot)
+    outputs.save_figure(figure, plot)
 
 
 def predict(
-    model: Annotated[str, typer.Argument(metavar="MODEL.skops", help="What evencut cluster --save wrote.")],
+    model: Annotated[str, Argument(metavar="MODEL.skops", help="What evencut cluster --save wrote.")],
     files: Annotated[
         list[str],
-        typer.Argument(
-            metavar="FILES", help="New points, in any format of evencut cluster; columns are found by name."
-        ),
+        Argument(metavar="FILES", help="New points, in any format of evencut cluster; columns are found by name."),
     ],
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Labels, as .csv, .jsonl, .npy, .parquet or .feather; - is standard output.",
-        ),
-    ] = "-",
-    append: Append = False,
-    header: Header = None,
-    key: Key = None,
-    missing: Missing = MISSING[-1],
-    decimal: Decimal = None,
-    encoding: Encoding = None,
+    output: options.Output = "-",
+    append: options.Append = False,
+    header: options.Header = None,
+    key: options.Key = None,
+    missing: options.Missing = MISSING[-1],
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
 ) -> None:
     """Assign new points to the clusters of a saved model."""
-    from evencut.io import check_output_format, read_table
+    from evencut.io import Source, check_output_format
 
-    files = file_names(files)
-    sources = open_sources(files, keep=append, encoding=encoding)
+    files = options.file_names(files)
+    sources = [Source(name, keep=append, encoding=encoding) for name in files]
     check_output_format(output)
-    for source in sources:
-        check_distinct(model=model, input=source.path, output=output)
-    if output != "-":
-        check_writable(output)
+    outputs.check_distinct(model=model, output=output)
+    outputs.check_outputs(files, output)
     with progress() as step:
         step(f"reading {model}")
-        saved = load_model(model)
-        step(f"reading {source_names(sources)}")
-        table = read_table(
-            sources, header=header, key=key, missing=missing, decimal=decimal, like=saved.preparation
+        saved = outputs.load_model(model)
+        table = options.read_points(
+            step, sources, header=header, key=key, missing=missing, decimal=decimal, like=saved.preparation
         )
-        print_notices(table)
         step(f"labelling {len(table.values)} points")
         with as_user_errors():
             labels = saved.model.predict(table.values)
-        write_labels(output, labels, sources=sources if append else (), table=table, header=header, key=key)
-    say(f"{len(labels)} points, {cluster_sizes(labels)}" + (f"; wrote {output}" if output != "-" else ""))
+        outputs.write_labels(output, labels, sources=sources if append else (), table=table, header=header, key=key)
+    _say_done(labels, "points", output)

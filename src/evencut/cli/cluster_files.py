@@ -15,15 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evencut.cli.console import UserError, as_user_errors, counted, one_line, progress, say
-from evencut.cli.options import open_sources, print_notices
+from evencut.cli.options import print_notices
 from evencut.cli.outputs import atomic_write, check_outputs, save_model, sizes_in_words
 from evencut.estimators import LandmarkClustering
-from evencut.io import Preparation, Source, check_output_format, open_file, read_table
+from evencut.io import Preparation, Source, check_output_format, kind_and_compression, open_file, read_table
 from evencut.io.binary import read_arrow
 from evencut.landmarks import Attachment, Block, RowBlocks, open_files, row_blocks
 from evencut.tensors import Ints
 
-_BLOCK_SUFFIXES = (".parquet", ".pq", ".npy")
 _CONNECT_SECONDS = 10
 
 # Readers of Parquet folders pass over names that begin with an underscore.
@@ -37,7 +36,7 @@ def is_one_table(files: Sequence[str], output: str, in_blocks: bool) -> bool:
 
 
 def _in_blocks(files: Sequence[str]) -> bool:
-    return all(Path(file).suffix.lower() in _BLOCK_SUFFIXES for file in files)
+    return all(kind_and_compression(file)[0] in ("parquet", "npy") for file in files)
 
 
 def cluster_blocks(
@@ -48,7 +47,7 @@ def cluster_blocks(
     scheduler: str | None,
     save: str | None = None,
 ) -> Any:
-    """Cluster files block by block; labels go to the folder `output`.
+    """Cluster files in blocks; labels go to the folder `output`.
 
     Returns the labels instead where `output` names a single file, which is left to the caller to write.
     """
@@ -63,10 +62,12 @@ def cluster_blocks(
             rows = on_cluster(opened)
 
         def fit() -> LandmarkClustering:
-            fitted = _fitted(model, rows)
+            with progress() as step, _blocks_as_user_errors():
+                step(f"clustering {rows.n_rows} rows in {len(rows.blocks)} blocks")
+                model.fit(rows)
             if save is not None:
-                save_model(save, fitted, preparation)
-            return fitted
+                save_model(save, model, preparation)
+            return model
 
         if one_file:
             return fit().predict(rows)
@@ -86,12 +87,6 @@ def cluster_blocks(
 
 def _is_folder(output: str) -> bool:
     return output != "-" and Path(output).suffix == ""
-
-
-def _fitted(model: LandmarkClustering, rows: RowBlocks) -> LandmarkClustering:
-    with progress() as step, _blocks_as_user_errors():
-        step(f"clustering {rows.n_rows} rows in {len(rows.blocks)} blocks")
-        return model.fit(rows)
 
 
 def _write_blocks(rows: RowBlocks, folder: LabelFolder) -> Any:
@@ -118,7 +113,7 @@ def _open(files: Sequence[str], columns: Sequence[str] | None, n_jobs: int | Non
     if _in_blocks(files):
         rows = open_files(files, columns=columns, n_jobs=n_jobs)
         return rows, Preparation(tuple(open_file(files[0], columns).names))
-    table = read_table(open_sources(files), columns=columns)
+    table = read_table(files, columns=columns)
     print_notices(table)
     return row_blocks(table.values, n_jobs), table.preparation
 
@@ -153,22 +148,18 @@ def _on_cluster(scheduler: str | None) -> Iterator[Any]:
             f"no Dask scheduler answers at --scheduler {scheduler} ({one_line(error)}); start one with "
             "'dask scheduler', and workers with 'dask worker ADDRESS'."
         ) from error
-    try:
-        yield _to_workers(client, scheduler)
-    finally:
-        client.close(timeout=_CONNECT_SECONDS)
-
-
-def _to_workers(client: Any, scheduler: str) -> Any:
     from evencut.landmarks.dask import DaskBlocks
 
     try:
-        client.wait_for_workers(1, timeout=_CONNECT_SECONDS)
-    except TimeoutError as error:
-        raise UserError(
-            f"the Dask scheduler at {scheduler} has no workers; start some with 'dask worker {scheduler}'."
-        ) from error
-    return lambda rows: DaskBlocks(rows.blocks, rows.n_features)
+        try:
+            client.wait_for_workers(1, timeout=_CONNECT_SECONDS)
+        except TimeoutError as error:
+            raise UserError(
+                f"the Dask scheduler at {scheduler} has no workers; start some with 'dask worker {scheduler}'."
+            ) from error
+        yield lambda rows: DaskBlocks(rows.blocks, rows.n_features)
+    finally:
+        client.close(timeout=_CONNECT_SECONDS)
 
 
 def describe_files(files: Sequence[str]) -> list[list[Any]]:

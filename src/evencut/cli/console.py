@@ -69,7 +69,7 @@ def as_user_errors() -> Iterator[None]:
 
 
 def as_options(error: TableError) -> str:
-    """What is wrong with a file, with options as they are typed.
+    """What is wrong with a file, with options as on the command line.
 
     Examples
     --------
@@ -99,8 +99,8 @@ def progress() -> Iterator[Callable[[str], None]]:
     ...     step("reading points.csv")
     """
     if not _is_terminal():
-        with _Lines() as lines:
-            yield lines.step
+        with _lines() as step:
+            yield step
         return
     from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -108,10 +108,7 @@ def progress() -> Iterator[Callable[[str], None]]:
     with _moving(SpinnerColumn(), name_of_step, TimeElapsedColumn()) as shown:
         task = shown.add_task("starting", total=None)
 
-        def step(name: str) -> None:
-            shown.reset(task, description=name, total=None)
-
-        yield step
+        yield lambda name: shown.reset(task, description=name, total=None)
 
 
 @contextmanager
@@ -130,8 +127,8 @@ def counted(name: str, total: int | None, done: int = 0) -> Iterator[Callable[..
         count["total"] = count["total"] if total is None else total
 
     if not _is_terminal():
-        with _Lines() as lines:
-            lines.step(lambda: f"{name}: {count['done']} of {count['total'] or '?'}")
+        with _lines() as step:
+            step(lambda: f"{name}: {count['done']} of {count['total'] or '?'}")
             yield advance
         return
     from rich.progress import BarColumn, MofNCompleteColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -160,39 +157,32 @@ def _is_terminal() -> bool:
     return sys.stderr.isatty() or bool(os.environ.get("FORCE_COLOR"))
 
 
-class _Lines:
+@contextmanager
+def _lines() -> Iterator[Callable[[str | Callable[[], str]], None]]:
     """A line for each step that takes long, from its own thread, and more lines the longer it takes."""
+    steps: list[tuple[str | Callable[[], str], float]] = []
+    over = threading.Event()
 
-    def __init__(self) -> None:
-        self._step: tuple[str | Callable[[], str], float] | None = None
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-
-    def __enter__(self) -> _Lines:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def step(self, name: str | Callable[[], str]) -> None:
-        """The next step begins."""
-        self._step = name, time.monotonic()
-
-    def _watch(self) -> None:
+    def watch() -> None:
         last, next_line = None, _SLOW_SECONDS
-        while not self._over.wait(_SLOW_SECONDS / 10):
-            step = self._step
-            if step is None:
+        while not over.wait(_SLOW_SECONDS / 10):
+            if not steps:
                 continue
-            if step is not last:
-                last, next_line = step, _SLOW_SECONDS
-            name, begun = step
+            if steps[-1] is not last:
+                last, next_line = steps[-1], _SLOW_SECONDS
+            name, begun = last
             passed = time.monotonic() - begun
             if passed >= next_line:
                 say(f"{name() if callable(name) else name} ({passed:.0f} s)")
                 next_line = passed + min(max(passed * (_GROWTH - 1), _SLOW_SECONDS), _LONGEST_SILENCE)
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield lambda name: steps.append((name, time.monotonic()))
+    finally:
+        over.set()
+        thread.join()
 
 
 @contextmanager

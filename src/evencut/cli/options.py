@@ -11,14 +11,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 from typer.core import TyperCommand
 
 from evencut.cli.console import UserError, check_name, say
-from evencut.io import Source
 
 if TYPE_CHECKING:
-    from evencut.io import Table
+    from evencut.io import Source, Table
 
 CPU = "cpu"
 
@@ -44,22 +43,11 @@ class PlainHelp(TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """The two lists of arguments and options."""
         for kind, title in (("argument", "Arguments"), ("option", "Options")):
-            parameters = [one for one in self.get_params(ctx) if one.param_type_name == kind]
-            records = [record for one in parameters if (record := one.get_help_record(ctx)) is not None]
+            parameters = [option for option in self.get_params(ctx) if option.param_type_name == kind]
+            records = [record for option in parameters if (record := option.get_help_record(ctx)) is not None]
             if records:
                 with formatter.section(title):
                     formatter.write_dl([(_TYPE.sub("", term), text) for term, text in records])
-
-
-def completed(known: Iterable[str]) -> Callable[[str], list[str]]:
-    """What a shell offers for an option that takes one of these names.
-
-    Examples
-    --------
-    >>> completed(["cosine", "euclidean"])("co")
-    ['cosine']
-    """
-    return lambda incomplete: [name for name in known if name.startswith(incomplete)]
 
 
 def whole_number(option: str, smallest: int, largest: int | None = None) -> Callable[[str], int]:
@@ -87,15 +75,15 @@ def whole_number(option: str, smallest: int, largest: int | None = None) -> Call
     return parse
 
 
-def whole_number_or_auto(option: str, smallest: int) -> Callable[[str], int | str]:
-    """A parser of whole numbers for `option` that also takes the word auto.
+def whole_number_or_auto(option: str) -> Callable[[str], int | str]:
+    """A parser of whole numbers from 1 for `option` that also takes the word auto.
 
     Examples
     --------
-    >>> whole_number_or_auto("-k", 1)("auto"), whole_number_or_auto("-k", 1)("3")
+    >>> whole_number_or_auto("-k")("auto"), whole_number_or_auto("-k")("3")
     ('auto', 3)
     """
-    number = whole_number(option, smallest)
+    number = whole_number(option, 1)
     return lambda text: text if text == "auto" else number(text)
 
 
@@ -111,18 +99,6 @@ def number_or_name(text: str) -> float | str:
         return float(text)
     except ValueError:
         return text
-
-
-def names(known: Iterable[str]) -> str:
-    """The names an option takes, for its help line.
-
-    Examples
-    --------
-    >>> names(["knn", "gaussian"])
-    'knn or gaussian.'
-    """
-    *first_names, last = known
-    return f"{', '.join(first_names)} or {last}."
 
 
 def one_of(
@@ -141,52 +117,49 @@ def one_of(
         check_name(option, text, names_now)
         return text
 
-    return typer.Option(
-        parser=parse, metavar=metavar, help=prefix + names(known) + suffix, autocompletion=completed(known)
-    )
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in known if name.startswith(incomplete)]
+
+    *first_names, last = known
+    about = f"{prefix}{', '.join(first_names)} or {last}.{suffix}"
+    return Option(parser=parse, metavar=metavar, help=about, autocompletion=complete)
 
 
 def number_of(option: str, smallest: int, about: str, largest: int | None = None, metavar: str = "N") -> Any:
     """An option that takes a whole number."""
-    return typer.Option(parser=whole_number(option, smallest, largest), metavar=metavar, help=about)
+    return Option(parser=whole_number(option, smallest, largest), metavar=metavar, help=about)
 
 
 Seed = Annotated[int, number_of("--seed", 0, "The same seed gives the same result.", 2**32 - 1)]
-Append = Annotated[
-    bool, typer.Option("--append", help="Write the rows of the input with their labels, not labels alone.")
-]
-LabelColumn = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Column of the labels: its name, or its number from 1 [the only one]."),
-]
-Columns = Annotated[
-    str | None,
-    typer.Option(metavar="NAMES", help="Columns to use: names, numbers from 1, or ranges, like x,3,5-8 [all]."),
-]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAMES", help="Columns to leave out, like --columns; may be repeated."),
-]
-Header = Annotated[
-    bool | None, typer.Option("--header/--no-header", help="Line 1 of a CSV names the columns [detected].")
-]
-Key = Annotated[str | None, typer.Option(metavar="NAME", help="Array of an NPZ file to use.")]
-Missing = Annotated[
+Output = Annotated[
     str,
-    one_of(
-        "--missing",
-        "Missing values (empty, NA, ?): refuse them, leave their rows out (label -1), or fill in the mean, of all rows "
-        "or of the ten nearest: ",
-        MISSING,
-        metavar="|".join(MISSING),
+    Option(
+        "--output", "-o", metavar="FILE",
+        help="Labels, as .csv, .jsonl, .npy, .parquet or .feather (of landmarks, or a folder); - is standard output.",
     ),
 ]
-Decimal = Annotated[str | None, typer.Option(metavar=".|,", help="Decimal mark of a CSV [detected].")]
-Encoding = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Encoding of the text: latin-1, cp1252 and so on [utf-8, or as marked]."),
+Append = Annotated[bool, Option("--append", help="Write the rows of the input with their labels, not labels alone.")]
+LabelColumn = Annotated[
+    str | None, Option(metavar="NAME", help="Column of the labels: its name, or its number from 1 [the only one].")
 ]
-Standardize = Annotated[bool, typer.Option("--standardize", help="Scale columns to mean 0 and standard deviation 1.")]
+Columns = Annotated[
+    str | None, Option(metavar="NAMES", help="Columns to use: names, numbers from 1, or ranges, like x,3,5-8 [all].")
+]
+Drop = Annotated[
+    list[str] | None, Option(metavar="NAMES", help="Columns to leave out, like --columns; may be repeated.")
+]
+Header = Annotated[bool | None, Option("--header/--no-header", help="Line 1 of a CSV names the columns [detected].")]
+Key = Annotated[str | None, Option(metavar="NAME", help="Array of an NPZ file to use.")]
+_ABOUT_MISSING = (
+    "Missing values (empty, NA, ?): refuse them, leave their rows out (label -1), or fill in the mean, of all rows or "
+    "of the ten nearest: "
+)
+Missing = Annotated[str, one_of("--missing", _ABOUT_MISSING, MISSING, metavar="|".join(MISSING))]
+Decimal = Annotated[str | None, Option(metavar=".|,", help="Decimal mark of a CSV [detected].")]
+Encoding = Annotated[
+    str | None, Option(metavar="NAME", help="Encoding of the text: latin-1, cp1252 and so on [utf-8, or as marked].")
+]
+Standardize = Annotated[bool, Option("--standardize", help="Scale columns to mean 0 and standard deviation 1.")]
 
 
 def check_device(device: str) -> None:
@@ -225,7 +198,7 @@ def on_device(X: Any, device: str) -> Any:
 
 def column_lists(columns: Sequence[str] | None) -> list[str]:
     """The columns of an option that may be repeated."""
-    return [name for part in columns or () for name in column_list(part) or ()]
+    return [name for names in columns or () for name in column_list(names) or ()]
 
 
 def column_list(columns: str | None) -> Sequence[str] | None:
@@ -255,14 +228,14 @@ def file_names(files: Sequence[str]) -> list[str]:
     return named
 
 
-def open_sources(files: Sequence[str], keep: bool = False, encoding: str | None = None) -> list[Source]:
-    """The files as sources of one table."""
-    return [Source(name, keep=keep, encoding=encoding) for name in files]
+def read_points(step: Callable[[str], None], sources: Sequence[Source], **chosen: Any) -> Table:
+    """The points of all sources, as :func:`evencut.io.read_table` reads them; its notices are printed."""
+    from evencut.io import read_table
 
-
-def source_names(sources: Sequence[Source]) -> str:
-    """What to call the files while they are read."""
-    return sources[0].name if len(sources) == 1 else f"{len(sources)} files"
+    step(f"reading {sources[0].name if len(sources) == 1 else f'{len(sources)} files'}")
+    table = read_table(sources, **chosen)
+    print_notices(table)
+    return table
 
 
 def print_notices(table: Table) -> None:

@@ -1,20 +1,20 @@
-"""Labels, pictures and models to files, whole or not at all: under another name first, then moved into place.
+"""Labels, pictures and models to files, completely or not at all: under another name first, then moved into place.
 
-An error or Ctrl-C leaves what was there before; whether a place can be written is asked before the work begins.
+An error or Ctrl-C leaves what was there before; whether a place can be written is checked before the work begins.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import statistics
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from evencut import _runtime
 from evencut.cli.console import UserError, one_line
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def check_writable(path: str | Path) -> None:
         raise UserError(f"cannot write {path}: the folder {target.parent} does not exist; create it first.")
     if _is_special(target):
         return
-    trial = _beside(target)
+    trial = _runtime.draft_of(target)
     try:
         trial.open("xb").close()
     except OSError as error:
@@ -77,26 +77,11 @@ def check_distinct(**files: str | Path | None) -> None:
 @contextmanager
 def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
     """Open a file for writing that replaces `path` only if the block ends without an error."""
-    target = Path(os.path.realpath(path))
-    if _is_special(target):
-        try:
-            with target.open("wb") as file:
-                yield file
-        except OSError as error:
-            raise UserError(f"cannot write {path}: {error.strerror or error}; choose another place.") from error
-        return
-    draft = _beside(target)
     try:
-        with draft.open("xb") as file:
+        with _runtime.atomic_write(path) as file:
             yield file
-        if target.exists():
-            shutil.copymode(target, draft)
-        draft.replace(target)
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror or error}; choose another place.") from error
-    finally:
-        with suppress(OSError):
-            draft.unlink()
 
 
 def _are_the_same(file_name: str | Path, other: str | Path) -> bool:
@@ -109,10 +94,6 @@ def _are_the_same(file_name: str | Path, other: str | Path) -> bool:
 def _is_special(target: Path) -> bool:
     """Devices and pipes (/dev/null, /dev/stdout) take data but must never be replaced."""
     return target.exists() and not target.is_file()
-
-
-def _beside(target: Path) -> Path:
-    return target.with_name(f".{target.name}.{os.getpid()}.part")
 
 
 def write_labels(
@@ -144,18 +125,12 @@ def write_labels(
         # An array holds numbers only: labels, in the order of the files.
         columns = {"label": columns["label"]}
 
-    def write(file: IO[bytes]) -> None:
+    with nullcontext(sys.stdout.buffer) if output == "-" else atomic_write(output) as file:
         if sources:
             write_with_columns(file, output, sources, columns, header=header, key=key)
         else:
             write_table(file, output, columns)
-
-    if output == "-":
-        write(sys.stdout.buffer)
-        sys.stdout.flush()
-        return
-    with atomic_write(output) as file:
-        write(file)
+        file.flush()
 
 
 def cluster_sizes(labels: NDArray[Any]) -> str:
@@ -192,10 +167,10 @@ def check_picture(path: str | Path) -> None:
     check_writable(path)
 
 
-def save_figure(figure: Any, path: str | Path, dpi: int = 120) -> None:
+def save_figure(figure: Any, path: str | Path) -> None:
     """Write a matplotlib figure in the format the suffix of `path` names."""
     with atomic_write(path) as file:
-        figure.savefig(file, format=Path(path).suffix[1:].lower(), dpi=dpi)
+        figure.savefig(file, format=Path(path).suffix[1:].lower(), dpi=120)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,24 +181,21 @@ class SavedModel:
     preparation: Preparation
 
 
-def check_model_file(path: str) -> None:
-    """Raise unless a model can be saved to `path`."""
-    if Path(path).suffix.lower() != _SUFFIX:
-        raise UserError(f"cannot save a model as {path}: its name must end in {_SUFFIX}.")
-    from evencut.estimators.model_files import require_skops
-
-    require_skops()
-    check_writable(path)
-
-
-def check_outputs(files: Sequence[str], output: str | None, model: str | None, plot: str | None = None) -> None:
+def check_outputs(
+    files: Sequence[str], output: str | None, model: str | None = None, plot: str | None = None
+) -> None:
     """Find out now, not after minutes of work: no output takes the place of an input, and all can be written."""
     for file_name in files:
         check_distinct(input=file_name, output=output, plot=plot, model=model)
     if output not in (None, "-"):
         check_writable(str(output))
     if model is not None:
-        check_model_file(model)
+        if Path(model).suffix.lower() != _SUFFIX:
+            raise UserError(f"cannot save a model as {model}: its name must end in {_SUFFIX}.")
+        from evencut.estimators.model_files import require_skops
+
+        require_skops()
+        check_writable(model)
 
 
 def save_model(path: str, model: Any, preparation: Preparation) -> None:
@@ -242,10 +214,9 @@ def load_model(path: str) -> SavedModel:
 
     try:
         record = read_record(path)
+        return SavedModel(record["model"], Preparation(**record["preparation"]))
     except ValueError as error:
         raise UserError(str(error)) from error
-    try:
-        return SavedModel(record["model"], Preparation(**record["preparation"]))
     except (KeyError, TypeError) as error:
         raise UserError(
             f"{path} is not a model of evencut cluster --save ({one_line(error)}), which says how tables become "

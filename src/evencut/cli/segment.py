@@ -7,23 +7,22 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from evencut.cli.console import UserError, as_user_errors, progress, say
-from evencut.cli.options import Seed, number_of, number_or_name, one_of
+from evencut.cli.options import CRITERIA, EQUALIZE, Seed, number_of, number_or_name, one_of
 from evencut.cli.outputs import atomic_write, check_distinct, check_writable
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from evencut.segmentation import Segmentation, Volume
+    from evencut.segmentation import ObjectMasks, Segmentation
     from evencut.tensors import AnyInts, Ints, Mask
 
-_CRITERIA = ("entropy", "average_association", "normalized_cut", "average_cut")
+_CRITERIA = ("entropy", *CRITERIA)
 _KERNELS = ("knn", "gaussian")
 _REGULARIZERS = ("contrast", "length", "none")
-_EQUALIZERS = ("none", "weights", "exact")
 
 #: What a point and a box are, by the axes they have.
 _NEEDS = {
@@ -39,26 +38,25 @@ _MOST_LABELS = 255
 
 def segment(
     photo: Annotated[
-        str, typer.Argument(metavar="PHOTO", help="The image file, or a volume: NIfTI, NRRD or a stack of TIFF.")
+        str, Argument(metavar="PHOTO", help="An image file, or a volume: NIfTI, NRRD, OME-Zarr, a TIFF stack.")
     ],
     box: Annotated[
         str | None,
-        typer.Option(
-            metavar="X0,Y0,X1,Y1",
-            help="Box around the object, in pixels; of a volume X0,Y0,Z0,X1,Y1,Z1.",
-        ),
+        Option(metavar="X0,Y0,X1,Y1", help="Box around the object, in pixels; of a volume X0,Y0,Z0,X1,Y1,Z1."),
     ] = None,
     click: Annotated[
-        list[str] | None,
-        typer.Option(metavar="X,Y", help="A point on the object; may be repeated. Of a volume X,Y,Z."),
+        list[str] | None, Option(metavar="X,Y", help="A point on the object; may be repeated. Of a volume X,Y,Z.")
     ] = None,
     not_: Annotated[
+        list[str] | None, Option("--not", metavar="X,Y", help="A point on the background; may be repeated.")
+    ] = None,
+    also: Annotated[
         list[str] | None,
-        typer.Option("--not", metavar="X,Y", help="A point on the background; may be repeated."),
+        Option(metavar="X,Y", help="A point on another object, which gets the next label; may be repeated."),
     ] = None,
     scribbles: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="Image of the same size with strokes: black or transparent where none; grey levels or colours are "
             "labels. With a box or clicks, red (or 2) is object and blue (or 1) background.",
@@ -69,29 +67,23 @@ def segment(
     ] = None,
     out: Annotated[
         str | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
+        Option(
+            "--out", "-o", metavar="FILE",
             help="Where to write the mask; by default a new file, NAME_mask.png, of a volume NAME_mask.nii.gz.",
         ),
     ] = None,
-    cutout: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the object on a transparent background.")
-    ] = None,
+    cutout: Annotated[str | None, Option(metavar="FILE", help="Write the object on a transparent background.")] = None,
     overlay: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the photo with the result drawn over it.")
+        str | None, Option(metavar="FILE", help="Write the photo with the result drawn over it.")
     ] = None,
     criterion: Annotated[
         str | None, one_of("--criterion", "", _CRITERIA, " By default entropy, and normalized_cut with --regions.")
     ] = None,
     kernel: Annotated[str, one_of("--kernel", "", _KERNELS)] = "knn",
-    equalize: Annotated[str, one_of("--equalize", "", _EQUALIZERS)] = "none",
+    equalize: Annotated[str, one_of("--equalize", "", EQUALIZE)] = "none",
     regularizer: Annotated[str, one_of("--regularizer", "Boundary term: ", _REGULARIZERS)] = "contrast",
-    smoothness: Annotated[
-        str, typer.Option(metavar="W", help="Weight of the boundary term: auto or a number.")
-    ] = "auto",
-    soft: Annotated[bool, typer.Option("--soft", help="Let the object extend beyond the box.")] = False,
+    smoothness: Annotated[str, Option(metavar="W", help="Weight of the boundary term: auto or a number.")] = "auto",
+    soft: Annotated[bool, Option("--soft", help="Let the object extend beyond the box.")] = False,
     seed: Seed = 0,
 ) -> None:
     """Cut an object out of a photo or a volume, or divide a photo into regions.
@@ -106,9 +98,12 @@ def segment(
 
         is_volume = is_volume_file(photo)
     out = out or _new_mask(photo, ".nii.gz" if is_volume else ".png")
-    axes = "XYZ" if is_volume else "XY"
+    axes, unit, mark = ("XYZ", "voxels", "1") if is_volume else ("XY", "pixels", "white")
     clicks = _points("--click", click, "object", axes) + _points("--not", not_, "background", axes)
+    further_clicks = _points("--also", also, "object", axes)
     two_sided = box is not None or bool(clicks)
+    if further_clicks and not two_sided:
+        raise UserError("--also is for further objects; show the first with --click or --box.")
     if (regions is None) == (not two_sided and scribbles is None):
         raise UserError(
             "give --box X0,Y0,X1,Y1, --click X,Y or --scribbles FILE to cut something out, or --regions K alone to "
@@ -116,9 +111,10 @@ def segment(
         )
     check_distinct(photo=photo, scribbles=scribbles, mask=out, cutout=cutout, overlay=overlay)
     if is_volume:
-        check_volume_outputs(out, cutout, overlay, regions)
+        check_volume_outputs(out, {"--cutout": cutout, "--overlay": overlay, "--regions": regions})
+    hints: dict[str, Any] = {"clicks": clicks or None}
     with as_user_errors(), progress() as step:
-        corners = None if box is None else _numbers("--box", box, "box", axes)
+        hints["box"] = None if box is None else _numbers("--box", box, "box", axes)
         step(f"reading {photo}")
         if is_volume:
             volume = segmentation.read_volume(photo)
@@ -127,7 +123,7 @@ def segment(
         else:
             image = segmentation.read_image(photo)
             strokes = None if scribbles is None else read_strokes(scribbles, object_and_background=two_sided)
-            _check_outputs(out, cutout, overlay, _number_of_labels(regions, strokes, two_sided))
+            _check_outputs(out, cutout, overlay, len(further_clicks) + _number_of_labels(regions, strokes, two_sided))
         options: dict[str, Any] = {
             "kernel": kernel,
             "equalize": None if equalize == "none" else equalize,
@@ -139,23 +135,30 @@ def segment(
             options["criterion"] = criterion
         step(f"segmenting {photo}")
         if regions is not None:
-            result = segmentation.partition(image, regions, **options)
+            result: Any = segmentation.partition(image, regions, **options)
         else:
-            hints: dict[str, Any] = {"box": corners, "clicks": clicks or None, "scribbles": strokes}
-            spacing = volume.spacing if is_volume else None
-            result = segmentation.segment(image, **hints, hard=not soft, spacing=spacing, **options)
+            hints["scribbles"] = strokes
+            options |= {"hard": not soft, "spacing": volume.spacing if is_volume else None}
+            if further_clicks:
+                prompts = [hints, *({"clicks": [place]} for place in further_clicks)]
+                result = segmentation.segment_many(image, prompts, **options)
+            else:
+                result = segmentation.segment(image, **hints, **options)
         step("writing")
+        names = result.label_names
         if is_volume:
-            write_volume_mask(out, result, volume)
+            # 1 on the object of two labels; the labels unchanged if there are more.
+            labels = (result.labels == names[1]).astype("uint8") if len(names) == 2 else result.labels
+            with atomic_write(out) as file:
+                segmentation.write_labels(out, file, labels, volume)
         else:
-            write_mask(out, result.labels, result.label_names)
+            write_mask(out, result.labels, names)
         if cutout is not None:
-            write_cutout(cutout, image, result.mask)
+            write_cutout(cutout, image, result.labels == names[1])
         if overlay is not None:
-            write_overlay(overlay, image, result.labels, result.label_names)
+            write_overlay(overlay, image, result.labels, names)
     written = " and ".join(str(path) for path in (out, cutout, overlay) if path is not None)
-    unit = "voxels" if is_volume else "pixels"
-    shares = _shares(result, two_sided, "1" if is_volume else "white")
+    shares = _shares(result, two_sided, mark)
     say(f"wrote {written} ({shares} of the {unit}; {sum(result.timings.values()):.1f} CPU s)")
 
 
@@ -166,7 +169,7 @@ def _new_mask(photo: str, suffix: str) -> str:
     return next(name for name in names if not Path(name).exists())
 
 
-def _shares(result: Segmentation, two_sided: bool, mark: str) -> str:
+def _shares(result: Segmentation | ObjectMasks, two_sided: bool, mark: str) -> str:
     """How much of the picture each label has, and what a mask of two labels shows as the object."""
     names = result.label_names.tolist()
     share = {name: f"{float((result.labels == name).mean()):.1%}" for name in names}
@@ -184,10 +187,11 @@ def _number_of_labels(regions: int | None, strokes: np.ndarray | None, two_sided
 
 
 def _check_outputs(out: str, cutout: str | None, overlay: str | None, n_labels: int) -> None:
-    check_picture_file(out, n_labels)
+    """Raise a `UserError` unless a mask of so many labels and the other pictures can be written."""
+    _check_picture(out, n_labels)
     for path in (cutout, overlay):
         if path is not None:
-            check_picture_file(path)
+            _check_picture(path)
     if cutout is not None and n_labels > 2:
         raise UserError(f"--cutout needs an object and a background, but there are {n_labels} labels; leave it out.")
 
@@ -204,8 +208,7 @@ def _numbers(option: str, text: str, what: str, axes: str) -> list[float]:
     raise UserError(f"{option} {text} is not a {what}; give {_NEEDS[what, axes]}.")
 
 
-def check_picture_file(path: str, n_labels: int = 2) -> None:
-    """Raise a `UserError` unless a mask of so many labels can be written to `path`."""
+def _check_picture(path: str, n_labels: int = 2) -> None:
     suffix = Path(path).suffix.lower()
     if suffix not in _FORMATS:
         raise UserError(f"cannot write {path}: its name must end in one of {', '.join(_FORMATS)}.")
@@ -232,17 +235,15 @@ def read_strokes(path: str, *, object_and_background: bool) -> Ints:
     drawn: NDArray[Any] = np.asarray(read_image(path))
     if drawn.ndim == 2:
         return drawn.astype(np.int64)
+    opaque = drawn[..., -1] >= 128 if drawn.shape[2] in (2, 4) else np.ones(drawn.shape[:2], dtype=bool)
     if drawn.shape[2] == 2:
-        return np.where(drawn[..., 1] >= 128, drawn[..., 0], 0).astype(np.int64)
+        return np.where(opaque, drawn[..., 0], 0).astype(np.int64)
     colors = drawn[..., :3].astype(np.int64)
-    visible = colors.any(axis=2)
-    if drawn.shape[2] == 4:
-        visible &= drawn[..., 3] >= 128
+    visible = colors.any(axis=2) & opaque
     labels = np.zeros(visible.shape, dtype=np.int64)
     if object_and_background:
-        red, blue = colors[..., 0] > colors[..., 2], colors[..., 2] > colors[..., 0]
-        labels[visible & blue] = 1
-        labels[visible & red] = 2
+        labels[visible & (colors[..., 2] > colors[..., 0])] = 1
+        labels[visible & (colors[..., 0] > colors[..., 2])] = 2
         return labels
     codes = (colors[..., 0] << 16) + (colors[..., 1] << 8) + colors[..., 2]
     shades, labels[visible] = np.unique(codes[visible], return_inverse=True)
@@ -307,20 +308,20 @@ def _rgb(image: Any) -> NDArray[np.uint8]:
     return np.broadcast_to((255 * channels + 0.5).astype(np.uint8), (*channels.shape[:2], 3))
 
 
-def check_volume_outputs(out: str, cutout: str | None, overlay: str | None, regions: int | None) -> None:
-    """Raise a `UserError` unless the mask of a volume can be written to `out`, and nothing else is asked for."""
-    from evencut.segmentation.volumes import is_writable
+def check_volume_outputs(out: str, for_photos: dict[str, Any]) -> None:
+    """Raise a `UserError` unless the mask of a volume can be written to `out` and no option for photos is used."""
+    from evencut.segmentation.volumes import check_volume_name
 
-    for option, value in (("--cutout", cutout), ("--overlay", overlay), ("--regions", regions)):
+    for option, value in for_photos.items():
         if value is not None:
             raise UserError(f"{option} is for photos; leave it out for a volume.")
-    if not is_writable(out):
-        raise UserError(f"cannot write {out}: the name of a volume must end in .nii, .nii.gz, .nrrd, .tif or .tiff.")
+    with as_user_errors():
+        check_volume_name(out)
     check_writable(out)
 
 
 def read_volume_strokes(path: str) -> Ints:
-    """Labels of the strokes in a volume of whole numbers, 0 where there is none."""
+    """Labels of the strokes in a volume of whole numbers, 0 elsewhere."""
     from evencut.segmentation import read_volume
 
     strokes = read_volume(path).voxels
@@ -329,13 +330,3 @@ def read_volume_strokes(path: str) -> Ints:
     if strokes.dtype.kind not in "biu":
         raise UserError(f"{path} holds values of type {strokes.dtype}; strokes are whole numbers, 0 for none.")
     return strokes.astype("int64")
-
-
-def write_volume_mask(path: str, result: Segmentation, volume: Volume) -> None:
-    """1 on the object of two labels; the labels unchanged if there are more."""
-    from evencut.segmentation.volumes import write_labels
-
-    names = result.label_names
-    labels = (result.labels == names[1]).astype("uint8") if len(names) == 2 else result.labels
-    with atomic_write(path) as file:
-        write_labels(path, file, labels, volume)

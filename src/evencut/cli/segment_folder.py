@@ -22,7 +22,7 @@ from multiprocessing import get_all_start_methods, get_context, parent_process
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from evencut.cli.console import UserError, counted, one_line, say
 from evencut.cli.options import Seed, number_of
@@ -49,11 +49,9 @@ _LEAVING = threading.Event()
 
 
 def segment_folder(
-    prompts: Annotated[
-        str, typer.Argument(metavar="PROMPTS", help="Boxes and clicks: a .csv or a COCO .json file.")
-    ],
-    photos: Annotated[str, typer.Option(metavar="FOLDER", help="The folder of the photos.")] = ".",
-    out: Annotated[str, typer.Option("--out", "-o", metavar="FOLDER", help="The folder for the masks.")] = "masks",
+    prompts: Annotated[str, Argument(metavar="PROMPTS", help="Boxes and clicks: a .csv or a COCO .json file.")],
+    photos: Annotated[str, Option(metavar="FOLDER", help="The folder of the photos.")] = ".",
+    out: Annotated[str, Option("--out", "-o", metavar="FOLDER", help="The folder for the masks.")] = "masks",
     jobs: Annotated[int, number_of("--jobs", 1, "Photos at a time.")] = 1,
     seed: Seed = 0,
 ) -> None:
@@ -77,14 +75,18 @@ def segment_folder(
     _check_record(target, {"prompts": prompts_by_photo, "seed": seed})
     failed: dict[str, str] = {}
     with only_run(target / _RECORD):
+        # Left over by a run that was killed while it wrote.
+        for draft in target.glob(".*.part"):
+            draft.unlink(missing_ok=True)
         left = [name for name in prompts_by_photo if not (target / f"{targets[name]}.json").exists()]
         tasks: list[Task] = [
             (str(folder / name), prompts_by_photo[name], str(target / targets[name]), seed) for name in left
         ]
         # Processes part before the progress bar has its thread.
         pool = PhotoPool(_cut_out, tasks, jobs) if jobs > 1 and len(tasks) > 1 else None
+        results = pool.finished() if pool is not None else ((task[0], _cut_out(*task)) for task in tasks)
         with counted("segmenting", len(prompts_by_photo), len(prompts_by_photo) - len(left)) as advance:
-            for name, error in _each(tasks, pool):
+            for name, error in results:
                 if error is not None:
                     failed[name] = error
                     say(f"warning: {name}: {error}")
@@ -121,19 +123,8 @@ def _check_record(target: Path, record: dict[str, Any]) -> None:
         file.write(json.dumps(record).encode())
 
 
-def _each(tasks: list[Task], pool: PhotoPool | None) -> Iterator[tuple[str, str | None]]:
-    """Names of finished photos, with what went wrong or None."""
-    if pool is None:
-        for task in tasks:
-            yield task[0], _cut_out(*task)
-    else:
-        yield from pool.finished()
-
-
 def _cut_out(photo: str, prompts: list[dict[str, Any]], target: str, seed: int) -> str | None:
     """One photo: its mask, then its run lengths, which say that it is finished. Returns what went wrong."""
-    import warnings
-
     import numpy as np
 
     from evencut.cli.segment import write_mask

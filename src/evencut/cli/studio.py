@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from evencut.cli.console import UserError, say
 from evencut.cli.options import number_of
@@ -20,21 +20,21 @@ _PHOTOS = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
 def studio(
     file: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             metavar="FILES",
             help="Points (CSV, TSV, Excel, Parquet, NPY), photos, folders of photos, or a project to open.",
         ),
     ] = None,
     port: Annotated[int | None, number_of("--port", 1, f"Port [{_PORT}, or the next free one].", 65535)] = None,
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Address to listen on; this machine only by default.")
+        str, Option(metavar="ADDRESS", help="Address to listen on; this machine only by default.")
     ] = "127.0.0.1",
     allow_remote: Annotated[
-        bool, typer.Option("--allow-remote", help="Let other machines connect: anyone with the address can use it.")
+        bool, Option("--allow-remote", help="Let other machines connect: anyone with the address can use it.")
     ] = False,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
+    browser: Annotated[bool, Option("--browser/--no-browser", help="Open the browser.")] = True,
     autosave: Annotated[
-        bool, typer.Option("--autosave/--no-autosave", help="Keep a copy of the work, for you to restore.")
+        bool, Option("--autosave/--no-autosave", help="Keep a copy of the work, for you to restore.")
     ] = True,
     workers: Annotated[int | None, number_of("--workers", 1, "Processes that do the work [3 or 4].", 64)] = None,
 ) -> None:

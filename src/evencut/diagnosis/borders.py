@@ -7,6 +7,7 @@ shares are weighted.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +16,10 @@ from scipy.sparse.csgraph import connected_components
 
 from ..neighbors import kneighbors
 from ..tensors import AnyInts, Floats, Ints
-from .neighbor_table import NeighborTable, edges
+from .labelled import NeighborTable, edges
 
 #: Layers of the graph, from the border inwards, that the profile of a border looks at.
 DEPTH = 4
-#: Share of a point's neighbours in one other cluster from which on it counts as a stray there.
-STRAY = 0.7
-#: Points near a border, on each side, in sizes of the smaller cluster.
-NEAR = 2
 
 
 @dataclass(frozen=True)
@@ -48,8 +45,6 @@ class Border:
     reach : float
         Points of the connected pieces that touch the border, on the poorer side, in sizes of the smaller cluster:
         little for strays, much for a border however short.
-    mixing : tuple of float
-        Share of the border's cut in all edges of each cluster.
     profile : tuple of two ndarrays
         Median log density of the layers of each side, the first at the border.
     ignores_gap : bool
@@ -65,13 +60,16 @@ class Border:
     contrast: float
     height: float
     reach: float
-    mixing: tuple[float, float]
     profile: tuple[Floats, Floats]
     ignores_gap: bool = False
 
     def other(self, cluster: int) -> int:
         """The cluster on the other side."""
         return self.second if cluster == self.first else self.first
+
+    def profile_from(self, cluster: int) -> tuple[Floats, Floats]:
+        """The profile of this side, then that of the other."""
+        return self.profile if cluster == self.first else self.profile[::-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +88,8 @@ class BorderGraph:
         Of each point, and of the peak above it inside its cluster.
     piece : ndarray
         The connected piece of its cluster that each point belongs to.
-    sizes, volume : ndarray
-        Points, and weight of all edges, of each cluster.
+    sizes : ndarray
+        Points of each cluster.
     """
 
     graph: sparse.csr_array
@@ -101,7 +99,6 @@ class BorderGraph:
     peak: Floats
     piece: NDArray[np.int32]
     sizes: Ints
-    volume: Floats
 
 
 def weighted_quantile(values: Floats, weights: Floats, share: float = 0.5) -> float:
@@ -120,25 +117,24 @@ def weighted_quantile(values: Floats, weights: Floats, share: float = 0.5) -> fl
 
 
 def relabel_strays(codes: Ints, graph: sparse.csr_array, sizes: Ints) -> Ints:
-    """Labels without strays: points deep inside another cluster are no part of the border between the two.
+    """Labels without strays: points deep inside another cluster do not belong to the border between the two.
 
-    A cluster with many such points is not astray but astride, which is what borders are asked about; it is kept.
+    A cluster with many such points spans both; its points stay.
     """
     p, q = edges(graph)
     pairs = sparse.csr_array((np.ones(len(p), np.int32), (p, codes[q])), shape=(len(codes), len(sizes)))
     pairs.sum_duplicates()
     home = np.asarray(pairs.argmax(axis=1)).ravel()
-    most = pairs.max(axis=1).toarray().ravel()
-    astray = (home != codes) & (most >= STRAY * np.diff(graph.indptr)) & (most > 0)
+    n_there = pairs.max(axis=1).toarray().ravel()
+    # A stray has this share of its neighbours in one other cluster, or more.
+    astray = (home != codes) & (n_there >= 0.7 * np.diff(graph.indptr)) & (n_there > 0)
     few = np.bincount(codes[astray], minlength=len(sizes)) <= 0.1 * sizes
     return np.where(astray & few[codes], home, codes)
 
 
 def peaks(log_density: Floats, graph: sparse.csr_array, codes: Ints) -> Floats:
     """Log density of the peak reached from each point by steepest ascent inside its own cluster."""
-    p, q = edges(graph)
-    same = codes[p] == codes[q]
-    p, q = p[same], q[same]
+    p, q = _inner_edges(graph, codes)
     order = np.lexsort((log_density[q], p))
     uphill = np.arange(len(codes))
     uphill[p[order]] = q[order]  # the last write of each p is its densest neighbour
@@ -152,23 +148,16 @@ def peaks(log_density: Floats, graph: sparse.csr_array, codes: Ints) -> Floats:
 
 def pieces(graph: sparse.csr_array, codes: Ints) -> NDArray[np.int32]:
     """The connected pieces that the graph falls into when all edges between clusters are cut."""
+    ends = _inner_edges(graph, codes)
+    inner_graph = sparse.csr_array((np.ones(len(ends[0]), np.int8), ends), shape=graph.shape)
+    return np.asarray(connected_components(inner_graph, directed=False)[1], dtype=np.int32)
+
+
+def _inner_edges(graph: sparse.csr_array, codes: Ints) -> tuple[AnyInts, AnyInts]:
+    """Both ends of the edges inside clusters."""
     p, q = edges(graph)
-    inner = codes[p] == codes[q]
-    kept = sparse.csr_array((np.ones(int(inner.sum()), np.int8), (p[inner], q[inner])), shape=graph.shape)
-    found: NDArray[np.int32] = connected_components(kept, directed=False)[1]
-    return found
-
-
-@dataclass(frozen=True)
-class _BorderSide:
-    """One side of a border: the mean parallel cut, the climb, the share below the pass, and what is around."""
-
-    parallel: float
-    climb: float
-    below: float
-    middle: float
-    table: float
-    profile: Floats
+    is_inner = codes[p] == codes[q]
+    return p[is_inner], q[is_inner]
 
 
 def border_between(first: int, second: int, border_graph: BorderGraph) -> Border:
@@ -178,47 +167,26 @@ def border_between(first: int, second: int, border_graph: BorderGraph) -> Border
     high = passes >= weighted_quantile(passes, weight, 0.75)
     level = weighted_quantile(passes[high], weight[high])
     smaller = int(min(border_graph.sizes[first], border_graph.sizes[second]))
-    cut = float(weight.sum())
-    one, two = (
-        _side(cluster, ends, ends[high], weight[high], level, smaller, border_graph)
-        for cluster, ends in ((first, p), (second, q))
-    )
-    return Border(
-        int(first),
-        int(second),
-        cut,
-        float(np.log((cut + 1) / (min(one.parallel, two.parallel) + 1))),
-        (one.climb, two.climb),
-        (one.below, two.below),
-        one.middle - two.middle,
-        level,
-        min(one.table, two.table),
-        (cut / border_graph.volume[first], cut / border_graph.volume[second]),
-        (one.profile, two.profile),
-    )
-
-
-def _side(
-    cluster: int,
-    ends: AnyInts,
-    high_ends: AnyInts,
-    high_weight: Floats,
-    level: float,
-    smaller: int,
-    border_graph: BorderGraph,
-) -> _BorderSide:
-    layers, cuts = _layers(np.unique(ends), cluster, border_graph)
-    table = np.concatenate(layers)
-    near = table[: max(len(layers[0]), NEAR * smaller)]
     density, weights = border_graph.log_density, border_graph.weights
-    return _BorderSide(
-        parallel=float(np.mean(cuts)) if cuts else 0.0,
-        climb=weighted_quantile(border_graph.peak[high_ends], high_weight) - level,
-        below=float(np.average(density[near] < level, weights=weights[near])),
-        middle=weighted_quantile(density[near], weights[near]),
-        table=int(np.isin(border_graph.piece, border_graph.piece[ends]).sum()) / smaller,
-        profile=np.array([weighted_quantile(density[layer], weights[layer]) for layer in layers]),
-    )
+
+    def side(cluster: int, ends: AnyInts) -> tuple[Any, ...]:
+        """The mean parallel cut, climb, share below the pass, median density, reach and profile of one side."""
+        layers, cuts = _layers(np.unique(ends), cluster, border_graph)
+        near_border = np.concatenate(layers)[: max(len(layers[0]), 2 * smaller)]
+        return (
+            float(np.mean(cuts)) if cuts else 0.0,
+            weighted_quantile(border_graph.peak[ends[high]], weight[high]) - level,
+            float(np.average(density[near_border] < level, weights=weights[near_border])),
+            weighted_quantile(density[near_border], weights[near_border]),
+            int(np.isin(border_graph.piece, border_graph.piece[ends]).sum()) / smaller,
+            np.array([weighted_quantile(density[layer], weights[layer]) for layer in layers]),
+        )
+
+    parallel, climb, below, middle, reach, profile = zip(side(first, p), side(second, q))
+    cut = float(weight.sum())
+    bottleneck = float(np.log((cut + 1) / (min(parallel) + 1)))
+    contrast = middle[0] - middle[1]
+    return Border(int(first), int(second), cut, bottleneck, climb, below, contrast, level, min(reach), profile)
 
 
 def _cross_edges(border_graph: BorderGraph, first: int, second: int) -> tuple[AnyInts, AnyInts, Floats]:
@@ -230,32 +198,27 @@ def _cross_edges(border_graph: BorderGraph, first: int, second: int) -> tuple[An
     return p[across], q[across], rows.data[across]
 
 
-def _layers(
-    seeds: AnyInts, cluster: int, border_graph: BorderGraph
-) -> tuple[list[AnyInts], list[float]]:
+def _layers(seeds: AnyInts, cluster: int, border_graph: BorderGraph) -> tuple[list[AnyInts], list[float]]:
     """Layers of a cluster from the border inwards, and the weight of the edges between each and the next."""
     graph, codes = border_graph.graph, border_graph.codes
-    seen = np.zeros(len(codes), bool)
-    seen[seeds] = True
+    visited = np.zeros(len(codes), bool)
+    visited[seeds] = True
     layers: list[AnyInts] = [seeds]
     cuts: list[float] = []
     while len(layers) < DEPTH:
         rows = graph[layers[-1]]
         reached = rows.indices
-        inwards = (codes[reached] == cluster) & ~seen[reached]
+        inwards = (codes[reached] == cluster) & ~visited[reached]
         if not inwards.any():
             break
         cuts.append(float(rows.data[inwards].sum()))
         layers.append(np.unique(reached[inwards]))
-        seen[layers[-1]] = True
+        visited[layers[-1]] = True
     return layers, cuts
 
 
 #: Clusters with fewer points are judged by density and distance alone.
 TINY = 10
-_TINY_NEIGHBORS = 5
-# Share of all points in a piece that could be a cluster, and of a piece or cluster that is more than strays.
-_LARGE_PIECE, _SUBSTANTIAL = 0.05, 0.1
 
 
 @dataclass(frozen=True)
@@ -294,7 +257,7 @@ class Measures:
     tiny : dict
         Clusters too small to have an inside.
     shadowed : frozenset
-        Clusters without a point of their own: all of theirs coincide with points that are mostly another's.
+        Clusters without points: all of theirs coincide with points that are mostly another's.
     """
 
     codes: Ints
@@ -311,37 +274,34 @@ class Measures:
 def measure_clusters(table: NeighborTable, codes: Ints, n_clusters: int) -> Measures:
     """Measure the clustering `codes` (0 to k-1, no noise) of all points."""
     sizes = np.bincount(codes, table.weights, n_clusters).astype(np.float64)
-    seen, weights, graph = codes[table.drawn], table.weights[table.drawn], table.graph
-    in_sample = np.bincount(seen, minlength=n_clusters)
-    raw = _log_density(table, weights, seen, in_sample)
-    log_density = _smooth(raw, graph, seen, weights)
+    sampled, weights, graph = codes[table.drawn], table.weights[table.drawn], table.graph
+    in_sample = np.bincount(sampled, minlength=n_clusters)
+    raw = _log_density(table, weights, sampled, in_sample)
+    log_density = _smooth(raw, graph, sampled, weights)
     shadowed = frozenset(np.flatnonzero(np.bincount(codes, minlength=n_clusters) == 0).tolist())
-    few = set(np.flatnonzero(in_sample < TINY).tolist()) - shadowed
-    tiny = {k: _measure_tiny(table, codes, k, raw) for k in sorted(few)}
-    relabelled = relabel_strays(seen, graph, in_sample)
+    few = np.flatnonzero(in_sample < TINY).tolist()
+    tiny = {k: _measure_tiny(table, codes, k, raw) for k in few if k not in shadowed}
+    relabelled = relabel_strays(sampled, graph, in_sample)
     cuts = _cuts(graph, relabelled, n_clusters)
     peak, piece = peaks(log_density, graph, relabelled), pieces(graph, relabelled)
-    border_graph = BorderGraph(graph, relabelled, weights, log_density, peak, piece, in_sample, cuts.sum(axis=1))
+    border_graph = BorderGraph(graph, relabelled, weights, log_density, peak, piece, in_sample)
     ignored = _ignored_gaps(graph, relabelled, n_clusters)
     borders = [
         replace(border_between(first, second, border_graph), ignores_gap=bool(ignored[first, second]))
         for first, second in zip(*np.nonzero(np.triu(cuts, 1)))
-        if first not in tiny and second not in tiny
+        if not {first, second} & set(tiny)
     ]
-    middle, density = _cluster_densities(log_density, seen, weights, n_clusters)
-    for k, one in tiny.items():
-        density[k] = one.density
-    return Measures(
-        codes=seen,
-        log_density=log_density,
-        middle=middle,
-        sizes=sizes,
-        density=density,
-        conductance=_conductance(_cuts(graph, seen, n_clusters)),
-        borders=borders,
-        tiny=tiny,
-        shadowed=shadowed,
-    )
+    middle, density = _cluster_densities(log_density, sampled, weights, n_clusters)
+    density[list(tiny)] = [cluster.density for cluster in tiny.values()]
+    conductance = _conductance(_cuts(graph, sampled, n_clusters))
+    return Measures(sampled, log_density, middle, sizes, density, conductance, borders, tiny, shadowed)
+
+
+def large_pieces(graph: sparse.csr_array) -> tuple[Ints, Ints, Ints]:
+    """The connected piece of each point, the sizes of all pieces, and those that could be clusters (5 % and more)."""
+    piece = connected_components(graph, directed=False)[1]
+    size = np.bincount(piece)
+    return piece, size, np.flatnonzero(size >= max(TINY, 0.05 * len(piece)))
 
 
 def _ignored_gaps(graph: sparse.csr_array, codes: Ints, n_clusters: int) -> NDArray[np.bool_]:
@@ -349,46 +309,44 @@ def _ignored_gaps(graph: sparse.csr_array, codes: Ints, n_clusters: int) -> NDAr
 
     Only large pieces count, and only if there are no more of them than clusters: then each could be one.
     """
-    piece = connected_components(graph, directed=False)[1]
-    size = np.bincount(piece)
-    large = np.flatnonzero(size >= max(TINY, _LARGE_PIECE * len(codes)))
+    piece, size, large = large_pieces(graph)
     if not 2 <= len(large) <= n_clusters:
         return np.zeros((n_clusters, n_clusters), dtype=bool)
-    inside = np.array([np.bincount(codes[piece == one], minlength=n_clusters) for one in large])
-    holds = inside >= _SUBSTANTIAL * size[large][:, None]
-    spans = (inside >= _SUBSTANTIAL * np.bincount(codes, minlength=n_clusters)).sum(axis=0) > 1
+    inside = np.array([np.bincount(codes[piece == number], minlength=n_clusters) for number in large])
+    # A tenth of a piece, or of a cluster, is more than strays.
+    holds = inside >= 0.1 * size[large][:, None]
+    spans = (inside >= 0.1 * np.bincount(codes, minlength=n_clusters)).sum(axis=0) > 1
     together = (holds[:, :, None] & holds[:, None, :]).any(axis=0)
     return np.asarray(together & (spans[:, None] | spans))
 
 
-def _cluster_densities(log_density: Floats, seen: Ints, weights: Floats, n_clusters: int) -> tuple[Floats, Floats]:
+def _cluster_densities(log_density: Floats, codes: Ints, weights: Floats, n_clusters: int) -> tuple[Floats, Floats]:
     """Median log density of each cluster, and its quantile among all points."""
     order = np.argsort(log_density, kind="stable")
     upto = np.r_[0.0, np.cumsum(weights[order])] / weights.sum()
     middle = np.full(n_clusters, log_density[order[0]])
-    for k in np.unique(seen):
-        middle[k] = weighted_quantile(log_density[seen == k], weights[seen == k])
+    for k in np.unique(codes):
+        middle[k] = weighted_quantile(log_density[codes == k], weights[codes == k])
     return middle, upto[np.searchsorted(log_density[order], middle, "right")]
 
 
 def _measure_tiny(table: NeighborTable, codes: Ints, cluster: int, log_density: Floats) -> TinyCluster:
-    """A small cluster against all points, also where the rest was judged on a sample."""
+    """A small cluster against all points, also if the rest is measured on a sample."""
     X, n_jobs, tiny = table.X, table.n_jobs, np.finfo(float).tiny
     members = np.flatnonzero(codes == cluster)[:200]
-    others = np.flatnonzero(codes != cluster)
-    n_near = min(_TINY_NEIGHBORS, len(X) - 1)
-    distance, near = kneighbors(X, n_near + 1, at=X[members], n_jobs=n_jobs, method="exact")
-    mass = n_near * table.weights[near].mean(axis=1)
+    n_neighbors = min(5, len(X) - 1)
+    distance, neighbors = kneighbors(X, n_neighbors + 1, at=X[members], n_jobs=n_jobs, method="exact")
+    mass = n_neighbors * table.weights[neighbors].mean(axis=1)
     own = np.log(mass / len(X)) - table.dimension * np.log(np.maximum(distance[:, -1], tiny))
     gap = 0.0
     if np.average(table.has_copies[members], weights=table.weights[members]) > 0.5:
-        gap = float("inf")  # heaps of copies: nothing else is as near as they are to each other
+        gap = float("inf")  # heaps of copies: nothing else is as near
     elif len(members) > 1:
-        outside = kneighbors(X[others], 1, at=X[members], n_jobs=n_jobs, method="exact")[0][:, 0]
+        outside = kneighbors(X[codes != cluster], 1, at=X[members], n_jobs=n_jobs, method="exact")[0][:, 0]
         inside = kneighbors(X[members], 2)[0][:, 1]
         gap = float(np.median(outside) / max(np.median(inside), tiny))
-    level, seen = np.median(own), table.weights[table.drawn]
-    below, upto = (np.average(part, weights=seen) for part in (log_density < level, log_density <= level))
+    level, weights = np.median(own), table.weights[table.drawn]
+    below, upto = (np.average(rows, weights=weights) for rows in (log_density < level, log_density <= level))
     return TinyCluster(float(below + upto) / 2, gap)
 
 
@@ -398,8 +356,8 @@ def _log_density(table: NeighborTable, weights: Floats, codes: Ints, sizes: Ints
     A neighbour that stands for more rows counts for more.
     """
     distances = table.distances
-    most, rows = distances.shape[1] - 1, np.arange(len(codes))
-    neighbors = np.clip(sizes // 3, min(5, most), most)[codes]
+    n_known, rows = distances.shape[1] - 1, np.arange(len(codes))
+    neighbors = np.clip(sizes // 3, min(5, n_known), n_known)[codes]
     radius = distances[rows, neighbors]
     positive = radius[radius > 0]
     radius = np.maximum(radius, positive.min() if positive.size else 1.0)
@@ -409,9 +367,7 @@ def _log_density(table: NeighborTable, weights: Floats, codes: Ints, sizes: Ints
 
 def _smooth(values: Floats, graph: sparse.csr_array, codes: Ints, weights: Floats) -> Floats:
     """Mean over a point and its neighbours in its own cluster: less noise, and no leak across the border."""
-    p, q = edges(graph)
-    same = codes[p] == codes[q]
-    p, q = p[same], q[same]
+    p, q = _inner_edges(graph, codes)
     total = weights * values + np.bincount(p, weights[q] * values[q], len(values))
     return total / (weights + np.bincount(p, weights[q], len(values)))
 

@@ -82,7 +82,8 @@ class ClusterDescription:
     effects: tuple[ColumnEffect, ...]
 
     def __str__(self) -> str:
-        lines = [f"cluster {self.label}: {self.size} rows ({self.share:.0%}); typical rows {_listed(self.typical)}"]
+        typical = ", ".join(map(str, self.typical))
+        lines = [f"cluster {self.label}: {self.size} rows ({self.share:.0%}); typical rows {typical}"]
         return "\n".join(lines + [f"  {effect}" for effect in self.effects])
 
 
@@ -124,15 +125,10 @@ class Description:
         >>> describe([[0.0], [1.0], [5.0], [6.0]], [0, 0, 1, 1]).to_columns()["inside"]
         [0.5, 5.5]
         """
-        told = [(cluster, effect) for cluster in self.clusters for effect in cluster.effects]
-        return {
-            "cluster": [cluster.label for cluster, _ in told],
-            "size": [cluster.size for cluster, _ in told],
-            **{
-                name: [getattr(effect, name) for _, effect in told]
-                for name in ("column", "word", "effect", "inside", "outside")
-            },
-        }
+        rows = [(cluster, effect) for cluster in self.clusters for effect in cluster.effects]
+        sizes = {"cluster": [cluster.label for cluster, _ in rows], "size": [cluster.size for cluster, _ in rows]}
+        names = ("column", "word", "effect", "inside", "outside")
+        return sizes | {name: [getattr(effect, name) for _, effect in rows] for name in names}
 
 
 def describe(
@@ -182,20 +178,21 @@ def describe(
         if value < 1:
             raise ValueError(f"{name}={value} must be at least 1.")
     measured = _measured(X, names)
-    found = np.asarray(labels)
-    if found.shape != (measured.n_rows,):
-        raise ValueError(f"labels have shape {found.shape}, but there are {measured.n_rows} rows; give one for each.")
-    clusters, codes = np.unique(found, return_inverse=True)
-    effects = measured.effects(codes, len(clusters))
+    labels, n_total = np.asarray(labels), measured.rows.shape[0]
+    if labels.shape != (n_total,):
+        raise ValueError(f"labels have shape {labels.shape}, but there are {n_total} rows; give one for each.")
+    clusters, codes = np.unique(labels, return_inverse=True)
+    # One cluster has no others to be compared with.
+    effects = measured.effects(codes, len(clusters)) if len(clusters) > 1 else [[]]
     descriptions = []
     for k, label in enumerate(clusters.tolist()):
         if label == -1:
             continue
         members = np.flatnonzero(codes == k)
-        places = measured.nearest_to_middle(members, n_rows) if typical is None else typical[label][:n_rows]
+        medoids = measured.nearest_to_middle(members, n_rows) if typical is None else typical[label][:n_rows]
         best = sorted(effects[k], key=lambda effect: -abs(effect.effect))[:n_columns]
-        share = len(members) / len(codes)
-        descriptions.append(ClusterDescription(label, len(members), share, tuple(map(int, places)), tuple(best)))
+        size, typical_rows = len(members), tuple(map(int, medoids))
+        descriptions.append(ClusterDescription(label, size, size / n_total, typical_rows, tuple(best)))
     return Description(tuple(descriptions))
 
 
@@ -222,10 +219,10 @@ def contrasts(rows: Any, codes: Places, n_clusters: int) -> tuple[Floats, Floats
         sums = sparse.csr_array(members @ rows).toarray()
         counts = np.repeat(np.bincount(codes, minlength=n_clusters)[:, None], rows.shape[1], axis=1)
     else:
-        there = ~np.isnan(rows)
-        sums, counts = members @ np.where(there, rows, 0.0), members @ there.astype(np.float64)
-    others, n_others = sums.sum(axis=0) - sums, counts.sum(axis=0) - counts
-    return sums / np.maximum(counts, 1), others / np.maximum(n_others, 1)
+        is_known = ~np.isnan(rows)
+        sums, counts = members @ np.where(is_known, rows, 0.0), members @ is_known.astype(np.float64)
+    outside, n_outside = sums.sum(axis=0) - sums, counts.sum(axis=0) - counts
+    return sums / np.maximum(counts, 1), outside / np.maximum(n_outside, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,17 +234,13 @@ class _Measured:
     word: list[str | None]
     unit: list[str | None]
 
-    @property
-    def n_rows(self) -> int:
-        return int(self.rows.shape[0])
-
     def effects(self, codes: Places, n_clusters: int) -> list[list[ColumnEffect]]:
         inside, outside = contrasts(self.rows, codes, n_clusters)
-        sizes = _deviations(self.rows, codes, inside)
-        size = (inside - outside) / np.where(sizes > 0, sizes, 1.0)
+        deviations = _deviations(self.rows, codes, inside)
+        size = (inside - outside) / np.where(deviations > 0, deviations, 1.0)
         is_word = np.array([word is not None for word in self.word])
-        angles = 2 * (np.arcsin(np.sqrt(_shares(inside))) - np.arcsin(np.sqrt(_shares(outside))))
-        size = np.where(is_word, angles, size)
+        angle_inside, angle_outside = (2 * np.arcsin(np.sqrt(np.clip(share, 0.0, 1.0))) for share in (inside, outside))
+        size = np.where(is_word, angle_inside - angle_outside, size)
         return [
             [
                 ColumnEffect(
@@ -264,9 +257,9 @@ class _Measured:
     def nearest_to_middle(self, members: Places, n_rows: int) -> Places:
         """The rows of a cluster that are nearest to its mean, all columns at one deviation."""
         rows = self.rows[members].toarray() if sparse.issparse(self.rows) else self.rows[members]
-        there = ~np.isnan(rows)
-        count = np.maximum(there.sum(axis=0), 1)
-        off = np.where(there, rows - np.where(there, rows, 0.0).sum(axis=0) / count, 0.0)
+        is_known = ~np.isnan(rows)
+        count = np.maximum(is_known.sum(axis=0), 1)
+        off = np.where(is_known, rows - np.where(is_known, rows, 0.0).sum(axis=0) / count, 0.0)
         spread = np.sqrt((off**2).sum(axis=0) / count)
         return members[np.argsort(((off / np.where(spread > 0, spread, 1.0)) ** 2).sum(axis=1), kind="stable")[:n_rows]]
 
@@ -274,48 +267,39 @@ class _Measured:
 def _measured(X: Any, names: Sequence[str] | None) -> _Measured:
     if isinstance(X, list) and X and isinstance(X[0], Column):
         return _from_columns(X, names)
+    rows, own = X, None
     if sparse.issparse(X):
-        rows: Any = sparse.csr_array(X)
-        columns = _names(names, rows.shape[1], None)
-        return _Measured(rows, columns, [None] * len(columns), [None] * len(columns))
-    refuse_unread(X)
-    columns_given = columns_in_memory(X)
-    if columns_given is not None:
-        return _from_columns(columns_given, names)
-    plain, header, _ = prepared_rows(X)
-    own = getattr(header if header is not None else X, "columns", getattr(header, "column_names", None))
-    rows = np.asarray(plain, dtype=np.float64)
-    rows = rows[:, None] if rows.ndim == 1 else rows
+        rows = sparse.csr_array(X)
+    else:
+        refuse_unread(X)
+        read = columns_in_memory(X)
+        if read is not None:
+            return _from_columns(read, names)
+        plain, header, _ = prepared_rows(X)
+        own = getattr(header if header is not None else X, "columns", getattr(header, "column_names", None))
+        rows = np.asarray(plain, dtype=np.float64)
+        rows = rows[:, None] if rows.ndim == 1 else rows
     columns = _names(names, rows.shape[1], own)
     return _Measured(rows, columns, [None] * len(columns), [None] * len(columns))
 
 
 def _from_columns(columns: list[Column], names: Sequence[str] | None) -> _Measured:
-    called = _names(names, len(columns), [column.name for column in columns])
-    parts: list[Floats] = []
-    column_of: list[str] = []
-    words: list[str | None] = []
-    units: list[str | None] = []
-    for name, column in zip(called, columns):
+    measured: list[tuple[Floats, str, str | None, str | None]] = []
+    for name, column in zip(_names(names, len(columns), [column.name for column in columns]), columns):
         if column.codes is None:
-            parts.append(np.asarray(column.numbers, dtype=np.float64))
-            column_of.append(name)
-            words.append(None)
-            units.append(column.unit)
+            measured.append((np.asarray(column.numbers, dtype=np.float64), name, None, column.unit))
             continue
         for word in sorted(column.names):
             inside = column.codes == column.names.index(word)
-            parts.append(np.where(column.codes >= 0, inside.astype(np.float64), np.nan))
-            column_of.append(name)
-            words.append(word)
-            units.append(None)
-    return _Measured(np.column_stack(parts), column_of, words, units)
+            measured.append((np.where(column.codes >= 0, inside.astype(np.float64), np.nan), name, word, None))
+    values, column_names, words, units = zip(*measured)
+    return _Measured(np.column_stack(values), list(column_names), list(words), list(units))
 
 
-def _names(given: Sequence[str] | None, n_columns: int, own: Any) -> list[str]:
-    if given is not None and len(given) != n_columns:
-        raise ValueError(f"names has {len(given)} names for {n_columns} columns; give one for each column.")
-    chosen = given if given is not None else own
+def _names(names: Sequence[str] | None, n_columns: int, own: Any) -> list[str]:
+    if names is not None and len(names) != n_columns:
+        raise ValueError(f"names has {len(names)} names for {n_columns} columns; give one for each column.")
+    chosen = names if names is not None else own
     return [f"column {i + 1}" for i in range(n_columns)] if chosen is None else [str(name) for name in chosen]
 
 
@@ -325,13 +309,9 @@ def _deviations(rows: Any, codes: Places, inside: Floats) -> Floats:
         squares = np.asarray(rows.multiply(rows).sum(axis=0)).ravel() / rows.shape[0]
         mean_square = (np.bincount(codes, minlength=len(inside))[:, None] * inside**2).sum(axis=0) / rows.shape[0]
         return np.sqrt(np.clip(squares - mean_square, 0.0, None))
-    there = ~np.isnan(rows)
-    off = np.where(there, rows - inside[codes], 0.0)
-    return np.asarray(np.sqrt((off**2).sum(axis=0) / np.maximum(there.sum(axis=0), 1)))
-
-
-def _shares(values: Floats) -> Floats:
-    return np.clip(values, 0.0, 1.0)
+    is_known = ~np.isnan(rows)
+    off = np.where(is_known, rows - inside[codes], 0.0)
+    return np.asarray(np.sqrt((off**2).sum(axis=0) / np.maximum(is_known.sum(axis=0), 1)))
 
 
 def _shown(value: float, unit: str | None) -> str:
@@ -341,6 +321,3 @@ def _shown(value: float, unit: str | None) -> str:
     text = f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
     return text.removeprefix("-") if text.strip("-0.") == "" else text
 
-
-def _listed(places: tuple[int, ...]) -> str:
-    return ", ".join(map(str, places))

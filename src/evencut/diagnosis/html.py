@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from .report import BiasReport
 
 
-# Colours told apart by most colour-blind readers; more clusters than colours begin again.
+# Colours that most colour-blind readers distinguish; more clusters than colours begin again.
 _CLUSTERS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d00", "#56b4e9", "#7f3b8c", "#e69f00")
 _INK, _QUIET, _RULE = "#1f2933", "#616e7c", "#d5dbe1"
 _GOOD, _BAD, _UNSURE = "#0b7a4b", "#b3261e", "#8a5a00"
+_PROFILE_SIZE = 200, 130
 
 _STYLE = f"""
 .evencut {{ font: 15px/1.5 system-ui, sans-serif; color: {_INK}; background: #fff; max-width: 60rem; }}
@@ -59,25 +60,20 @@ def page(report: BiasReport, description: Description | None = None) -> str:
 
 def fragment(report: BiasReport, description: Description | None = None) -> str:
     """The report as a piece of a page, for notebooks."""
-    tone = _tone(report.verdict)
     code = f"<pre><code>{escape(report.code)}</code></pre>" if report.code else ""
     summary = "".join(f"<p>{escape(line)}</p>" for line in report.summary())
     advice = "".join(f"<p>{escape(line)}</p>" for line in report.advice.splitlines())
     return (
         f'<div class="evencut"><style>{_STYLE}</style>'
-        f'<h1 class="{tone}">{escape(report.headline())}</h1>'
+        f'<h1 class="{_tone(report.verdict)}">{escape(report.headline())}</h1>'
         f"<h2>What to do</h2>{advice}{code}{_cures(report)}"
         f"<h2>Clusters</h2>{_table(report)}{_described(description)}"
-        f'<h2>The data</h2><div class="row">{_density_map(report)}{_cluster_map(report)}</div>'
-        f'<h2>Borders</h2><p>{_PROFILE_NOTE}</p><div class="row">{_profiles(report)}</div>'
+        f'<h2>The data</h2><div class="row">{_maps(report)}</div>'
+        "<h2>Borders</h2><p>Log density from the neighbouring cluster (left) across the border (middle line) into the "
+        "cluster (right), layer by layer of the neighbour graph. An honest border lies in a valley.</p>"
+        f'<div class="row">{_profiles(report)}</div>'
         f"<h2>The whole</h2>{summary}</div>"
     )
-
-
-_PROFILE_NOTE = (
-    "Log density from the neighbouring cluster (left) across the border (middle line) into the cluster (right), "
-    "layer by layer of the neighbour graph. An honest border lies in a valley."
-)
 
 
 def _tone(verdict: str) -> str:
@@ -95,16 +91,14 @@ def _table(report: BiasReport) -> str:
     rows = []
     for k, (row, cells) in enumerate(zip(report.clusters, report.cells())):
         swatch = f'<span class="swatch" style="background:{_colour(k)}"></span>'
-        tone = _tone(row.verdict)
-        middle = "".join(f"<td>{escape(cell)}</td>" for cell in cells[1:-1])
-        rows.append(
-            f'<tr><td>{swatch}{escape(cells[0])}</td>{middle}<td class="{tone}">{escape(cells[-1])}</td></tr>'
-        )
+        name, *numbers, verdict = map(escape, cells)
+        middle = "".join(f"<td>{number}</td>" for number in numbers)
+        rows.append(f'<tr><td>{swatch}{name}</td>{middle}<td class="{_tone(row.verdict)}">{verdict}</td></tr>')
     return _rows_under(heads, rows)
 
 
 def _described(description: Description | None) -> str:
-    """What sets each cluster apart; nothing where nobody has said it."""
+    """What distinguishes each cluster; empty without a description."""
     if description is None:
         return ""
     heads = ("cluster", "rows", "typical rows (from 0)", "what sets it apart")
@@ -118,7 +112,7 @@ def _described(description: Description | None) -> str:
 
 
 def _cures(report: BiasReport) -> str:
-    """What was tried, beside what was given; nothing where nothing was."""
+    """The cures that were tried; empty without any."""
     if not report.cures:
         return ""
     heads = ("tried", "verdict of its borders", "without a valley before", "after", "points", "advised")
@@ -131,23 +125,19 @@ def _cures(report: BiasReport) -> str:
     return f"<h2>Tried</h2>{_rows_under(heads, rows)}"
 
 
-def _density_map(report: BiasReport) -> str:
+def _maps(report: BiasReport) -> str:
+    """The density and the clusters."""
     pictures = report.pictures
-    ranks = np.argsort(np.argsort(pictures.density)) / max(len(pictures.density) - 1, 1)
-    colours = [_shade(rank) for rank in ranks]
-    caption = "Density, from sparse (pale) to dense (dark)" + _projected(report)
-    return _scatter(pictures.plane, colours, np.argsort(pictures.density), caption)
-
-
-def _cluster_map(report: BiasReport) -> str:
-    pictures = report.pictures
+    axes = "; the two leading principal components" if pictures.projected else ""
+    by_density = np.argsort(pictures.density)
+    pale, dark = np.array([205, 222, 240]), np.array([8, 37, 84])
+    ranks = np.argsort(by_density) / max(len(by_density) - 1, 1)
+    shades = np.round(pale + (dark - pale) * ranks[:, None]).astype(int).tolist()
+    colours = [f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in shades]
+    density = _scatter(pictures.plane, colours, by_density, "Density, from sparse (pale) to dense (dark)" + axes)
     sizes = np.bincount(pictures.codes, minlength=len(report.clusters))
     order = np.argsort(-sizes[pictures.codes], kind="stable")  # small clusters are drawn last, on top
-    return _scatter(pictures.plane, [_colour(k) for k in pictures.codes], order, "The clusters" + _projected(report))
-
-
-def _projected(report: BiasReport) -> str:
-    return "; the two leading principal components" if report.pictures.projected else ""
+    return density + _scatter(pictures.plane, [_colour(k) for k in pictures.codes], order, "The clusters" + axes)
 
 
 def _scatter(plane: Floats, colours: list[str], order: Places, caption: str) -> str:
@@ -160,28 +150,27 @@ def _scatter(plane: Floats, colours: list[str], order: Places, caption: str) -> 
     y = height / 2 - (plane[:, 1] - (low[1] + high[1]) / 2) * unit
     radius = 3.2 if len(plane) < 400 else 2.2
     dots = "".join(f'<circle cx="{x[i]:.1f}" cy="{y[i]:.1f}" r="{radius}" fill="{colours[i]}"/>' for i in order)
-    frame = f'<rect x=".5" y=".5" width="{width - 1}" height="{height - 1}" fill="#fff" stroke="{_RULE}"/>'
-    return _figure(f"{frame}{dots}", width, height, caption)
+    return _figure(dots, width, height, caption)
 
 
 def _profiles(report: BiasReport) -> str:
-    drawn = [p for p in report.pictures.profiles if p is not None]
-    if not drawn:
+    layers = [layer for pair in report.pictures.profiles if pair is not None for layer in pair]
+    if not layers:
         return "<p>No two clusters touch in the neighbour graph: a gap parts each from the others.</p>"
-    values = np.concatenate([np.concatenate(pair) for pair in drawn])
-    low, high = float(values.min()), float(values.max())
+    values = np.concatenate(layers)
     figures = []
     for k, (row, pair) in enumerate(zip(report.clusters, report.pictures.profiles)):
-        if pair is None:
-            figures.append(_figure(_gap(), 200, 130, f"{row.label}: a gap all around"))
-        else:
+        body = f'<text x="100" y="69" text-anchor="middle" font-size="13" fill="{_QUIET}">no border</text>'
+        caption = f"{row.label}: a gap all around"
+        if pair is not None:
+            body = _profile(*pair, float(values.min()), float(values.max()), _colour(k))
             caption = f"{row.label}, border with {row.neighbor}: {row.verdict}"
-            figures.append(_figure(_profile(*pair, low, high, _colour(k)), 200, 130, caption))
+        figures.append(_figure(body, *_PROFILE_SIZE, caption))
     return "".join(figures)
 
 
 def _profile(inside: NDArray, outside: NDArray, low: float, high: float, colour: str) -> str:
-    width, height, pad = 200, 130, 14
+    (width, height), pad = _PROFILE_SIZE, 14
     step = (width / 2 - pad) / DEPTH
 
     def level(value: float) -> float:
@@ -191,12 +180,11 @@ def _profile(inside: NDArray, outside: NDArray, low: float, high: float, colour:
     left = [(width / 2 - (i + 0.5) * step, level(v)) for i, v in enumerate(outside)][::-1]
     across = _polyline([left[-1], right[0]], _QUIET)
     middle = f'<line x1="{width / 2}" x2="{width / 2}" y1="4" y2="{height - 4}" stroke="{_RULE}" stroke-width="2"/>'
-    frame = f'<rect x=".5" y=".5" width="{width - 1}" height="{height - 1}" fill="#fff" stroke="{_RULE}"/>'
     ends = "".join(
         f'<text x="{x}" y="{height - 5}" text-anchor="{anchor}" font-size="10" fill="{_QUIET}">{word}</text>'
         for x, anchor, word in ((5, "start", "neighbour"), (width - 5, "end", "cluster"))
     )
-    return frame + middle + across + _polyline(left, _QUIET) + _polyline(right, colour) + ends
+    return middle + across + _polyline(left, _QUIET) + _polyline(right, colour) + ends
 
 
 def _polyline(points: list[tuple[float, float]], ink: str) -> str:
@@ -205,16 +193,13 @@ def _polyline(points: list[tuple[float, float]], ink: str) -> str:
     return f'<polyline fill="none" stroke="{ink}" stroke-width="2" points="{line}"/>{dots}'
 
 
-def _gap() -> str:
-    frame = f'<rect x=".5" y=".5" width="199" height="129" fill="#fff" stroke="{_RULE}"/>'
-    return frame + f'<text x="100" y="69" text-anchor="middle" font-size="13" fill="{_QUIET}">no border</text>'
-
-
 def _figure(body: str, width: int, height: int, caption: str) -> str:
+    """A drawing in a frame, with its caption."""
     label = escape(caption)
+    frame = f'<rect x=".5" y=".5" width="{width - 1}" height="{height - 1}" fill="#fff" stroke="{_RULE}"/>'
     return (
         f'<figure style="width:{width}px"><svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" role="img" aria-label="{label}">{body}</svg>'
+        f'viewBox="0 0 {width} {height}" role="img" aria-label="{label}">{frame}{body}</svg>'
         f"<figcaption>{label}</figcaption></figure>"
     )
 
@@ -223,36 +208,25 @@ def _colour(k: int) -> str:
     return _CLUSTERS[k % len(_CLUSTERS)]
 
 
-def _shade(rank: float) -> str:
-    """From pale to dark blue along one hue."""
-    pale, dark = np.array([205, 222, 240]), np.array([8, 37, 84])
-    red, green, blue = np.round(pale + (dark - pale) * rank).astype(int)
-    return f"#{red:02x}{green:02x}{blue:02x}"
-
-
-#: Points drawn in the maps of a report.
-_DRAWN = 1500
-
-
 def pictures_of(points: AnyFloats, measures: Measures, findings: list[Finding]) -> Pictures:
     """A picture of the points looked at, and of the border that each finding rests on."""
-    step = max(1, -(-len(points) // _DRAWN))
-    thinned = np.arange(0, len(points), step)
-    # Clusters too small to survive the thinning are what one wants to see: draw some points of each.
-    some = max(5, min(50, _DRAWN // len(measures.sizes)))
-    few = [np.flatnonzero(measures.codes == k)[:some] for k in range(len(measures.sizes))]
-    shown = np.union1d(thinned, np.concatenate(few))
+    n_shown, n_clusters = 1500, len(measures.sizes)
+    thinned = np.arange(0, len(points), max(1, -(-len(points) // n_shown)))
+    # Some points of each cluster are drawn in any case: small ones may not survive the thinning.
+    n_each = max(5, min(50, n_shown // n_clusters))
+    first = [np.flatnonzero(measures.codes == k)[:n_each] for k in range(n_clusters)]
+    shown = np.union1d(thinned, np.concatenate(first))
     return Pictures(
         plane=_plane(points, shown),
         density=measures.log_density[shown],
         codes=measures.codes[shown],
         projected=points.shape[1] > 2,
-        profiles=[_border_profile(k, finding) for k, finding in enumerate(findings)],
+        profiles=[None if f.border is None else f.border.profile_from(k) for k, f in enumerate(findings)],
     )
 
 
 def _plane(points: AnyFloats, shown: Places) -> Floats:
-    """The points as they are in the plane; spread along a line; or their two leading principal components."""
+    """The points of a plane; those of a line, with some noise; or their two leading principal components."""
     if points.shape[1] == 2:
         return points[shown].astype(np.float64)
     if points.shape[1] == 1:
@@ -261,11 +235,3 @@ def _plane(points: AnyFloats, shown: Places) -> Floats:
     from sklearn.decomposition import PCA
 
     return PCA(2, svd_solver="full", random_state=0).fit(points).transform(points[shown])
-
-
-def _border_profile(k: int, finding: Finding) -> tuple[Floats, Floats] | None:
-    """Layers of the cluster from its border inwards, then those of its neighbour."""
-    border = finding.border
-    if border is None:
-        return None
-    return border.profile if border.first == k else border.profile[::-1]

@@ -89,7 +89,7 @@ class TriedCure:
         Whether much less of it lies in clusters without a valley, some of those clusters are drawn otherwise, and it
         separates two bodies or more.
     n_bodies : int
-        Populations that the valley test shows among its clusters.
+        Populations among its clusters: those that the valley test shows, or large pieces of the neighbour graph.
     offered : bool
         Whether it is advised: better, with little left, and no small fragments split off.
     reason : str
@@ -119,7 +119,7 @@ class TriedCure:
 
 
 def named_clusters(rows: Sequence[ClusterReport]) -> str:
-    """The clusters by name, the first few where there are many.
+    """The clusters by name, the first few of many.
 
     Examples
     --------
@@ -230,8 +230,8 @@ class BiasReport:
         skipped = ("pictures", "clusters", "cures", "splits")
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in skipped}
         cures = [cure.to_dict() for cure in self.cures]
-        rows = {"clusters": [asdict(row) for row in self.clusters], "splits": [row.to_dict() for row in self.splits]}
-        return {"biased": self.biased, **plain, "cures": cures, **rows}
+        clusters, splits = [asdict(row) for row in self.clusters], [split.to_dict() for split in self.splits]
+        return {"biased": self.biased, **plain, "cures": cures, "clusters": clusters, "splits": splits}
 
     def to_frame(self) -> Any:
         """The rows of the clusters as a pandas frame."""
@@ -266,12 +266,13 @@ class BiasReport:
 
     def __str__(self) -> str:
         """A table for the terminal, the numbers of the whole, and the advice."""
-        return "\n".join([self.headline(), "", *self._table(), "", *self.summary(), "", self._advice_text()])
+        code = ["", f"    {self.code}"] if self.code else []
+        return "\n".join([self.headline(), "", *self._table(), "", *self.summary(), "", self.advice, *code])
 
     def headline(self) -> str:
         """The verdict in one line."""
         where = named_clusters([row for row in self.clusters if row.verdict == self.verdict])
-        told = {
+        sentence = {
             OK: "ok: no density bias found",
             OVERLAP: f"overlap: no better border is known for {where}",
             ONE_BODY: f"one body: no split has a valley of the density, so that {where} may be parts of one body",
@@ -280,7 +281,7 @@ class BiasReport:
         }.get(self.verdict, f"biased: {self.verdict} in {where}")
         sure = "" if self.verdict in (OK, TOO_FEW) else f" (confidence {self.confidence:.0%})"
         noise = f"; {_percent(self.n_noise / self.n_points)} of the rows are noise, left out" if self.n_noise else ""
-        return told + sure + noise
+        return sentence + sure + noise
 
     def summary(self) -> list[str]:
         """The numbers of the whole, one sentence each."""
@@ -290,14 +291,11 @@ class BiasReport:
         lines += self.preparation
         if self.n_judged < self.n_distinct:
             lines.append(f"Judged on a random sample of {self.n_judged} points.")
-        pieces = f"The {self.n_neighbors}-neighbour graph is connected."
+        pieces = "is connected."
         if self.n_components > 1:
-            joining = "no small number of" if self.joining_neighbors is None else self.joining_neighbors
-            pieces = (
-                f"The {self.n_neighbors}-neighbour graph has {self.n_components} pieces; "
-                f"{joining} neighbours would join them."
-            )
-        lines.append(pieces)
+            joining = self.joining_neighbors or "no small number of"
+            pieces = f"has {self.n_components} pieces; {joining} neighbours would join them."
+        lines.append(f"The {self.n_neighbors}-neighbour graph {pieces}")
         if self.splits:
             n_real = int(self.splits.is_real().sum())
             lines.append(f"The valley test shows {n_real} of {len(self.splits)} splits to be real (5 % level).")
@@ -308,18 +306,13 @@ class BiasReport:
         )
         return lines
 
-    def _advice_text(self) -> str:
-        return self.advice + (f"\n\n    {self.code}" if self.code else "")
-
     def _table(self) -> list[str]:
         heads = ("cluster", "size", "share", "denser than", "border", "conductance", "verdict")
-        rows = [heads] + [tuple(row) for row in self.cells()]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
-        right = (False, True, True, True, True, True, False)
-        return [
-            "  ".join(c.rjust(w) if r else c.ljust(w) for c, w, r in zip(row, widths, right)).rstrip()
-            for row in rows
-        ]
+        rows = [heads, *self.cells()]
+        widths = [max(map(len, column)) for column in zip(*rows)]
+        # Names to the left, numbers to the right.
+        sides = "<>>>>><"
+        return ["  ".join(f"{c:{side}{w}}" for c, side, w in zip(row, sides, widths)).rstrip() for row in rows]
 
     def cells(self) -> list[tuple[str, ...]]:
         """The rows of the table as text."""
@@ -357,7 +350,7 @@ _WHY = {
     ),
     ONE_BODY: (
         "The border of {whose} runs through a dense region, and no split that was tested has a valley of the density: "
-        "nothing shows more than one population. Any method cuts one body into as many parts as it is asked for."
+        "nothing shows more than one population. Any method cuts one body into as many parts as you request."
     ),
 }
 #: Nothing is tried against these.
@@ -392,13 +385,13 @@ def advise(
     guilty = [row for row in rows if row.verdict == verdict]
     who = f"Cluster {guilty[0].label} is" if len(guilty) == 1 else f"Each of the {named_clusters(guilty)} is"
     lines = [_WHY[verdict].format(who=who, whose=named_clusters(guilty))]
-    others = sorted({row.verdict for row in rows} - {OK, verdict})
-    if others:
-        lines.append(f"Other clusters show: {', '.join(others)}.")
+    other_verdicts = sorted({row.verdict for row in rows} - {OK, verdict})
+    if other_verdicts:
+        lines.append(f"Other clusters show: {', '.join(other_verdicts)}.")
     lines += [describe_cure(cure, rows, n_points) for cure in cures]
-    offered = next((cure for cure in cures if cure.offered), None)
-    if offered is not None:
-        return "\n".join([*lines, "The line that was tried:"]), offered.code
+    offered = [cure.code for cure in cures if cure.offered]
+    if offered:
+        return "\n".join([*lines, "The line that was tried:"]), offered[0]
     if not cures:
         lines.append(_UNTRIED.get(verdict) or _HELPLESS[verdict])
     else:
@@ -415,6 +408,6 @@ def describe_cure(cure: TriedCure, rows: Sequence[ClusterReport], n_points: int)
     change = f"without a valley before {cure.before:.0%}, after {cure.after:.0%}"
     if not cure.offered:
         return f"Tried {model}: {'better, but' if cure.better else 'not better,'} {cure.reason} ({change})."
-    moved = [row for row in rows if row.label in cure.moved]
-    borders = "border" if len(moved) == 1 else "borders"
-    return f"Tried {model}: it moves the {borders} of {named_clusters(moved)} into a valley ({change})."
+    borders = "border" if len(cure.moved) == 1 else "borders"
+    moved = named_clusters([row for row in rows if row.label in cure.moved])
+    return f"Tried {model}: it moves the {borders} of {moved} into a valley ({change})."

@@ -18,13 +18,6 @@ from ..tensors import Floats, Ints
 from .diagnose import diagnose_labels
 from .verdicts import EQUAL_SIZES, MODE_ISOLATION, OK, SPARSE_SUBSET
 
-_COLOURS = {OK: "#009e73", MODE_ISOLATION: "#d55e00", SPARSE_SUBSET: "#cc79a7", EQUAL_SIZES: "#56b4e9"}
-_UNSURE = "#8c8c8c"
-# Level of the test of splits, for all bandwidths together.
-_LEVEL = 0.05
-# Behind coloured bands the bars themselves are greys, darkest for the largest cluster.
-_GREYS = ("#3b4754", "#6b7885", "#98a3ae", "#bcc5cd", "#d8dee3", "#e8ecef")
-
 
 @dataclass(frozen=True, eq=False)
 class SweepRow:
@@ -75,19 +68,18 @@ class BandwidthSweep:
     n_points: int
     n_given: int
 
+    def _working(self) -> list[SweepRow]:
+        return [row for row in self.rows if row.verdict == OK and not row.p_value * len(self.rows) > 0.05]
+
     @property
     def working(self) -> list[float]:
         """Bandwidths whose clustering is not biased and whose splits are real, corrected for all bandwidths tried."""
-        return [row.bandwidth for row in self.rows if self._works(row)]
-
-    def _works(self, row: SweepRow) -> bool:
-        return row.verdict == OK and not row.p_value * len(self.rows) > _LEVEL
+        return [row.bandwidth for row in self._working()]
 
     @property
     def best(self) -> SweepRow | None:
-        """The most stable row that is not biased; None where every bandwidth fails."""
-        good = [row for row in self.rows if self._works(row)]
-        return max(good, key=lambda row: row.stability) if good else None
+        """The most stable row that is not biased; None if every bandwidth fails."""
+        return max(self._working(), key=lambda row: row.stability, default=None)
 
     def __str__(self) -> str:
         """A table and the answer."""
@@ -114,17 +106,16 @@ class BandwidthSweep:
         from ..plotting.clusters import axes_for
 
         ax = axes_for(ax, (7, 3.8))
-        place = np.arange(len(self.rows))
-        seen = []
+        colours = {OK: "#009e73", MODE_ISOLATION: "#d55e00", SPARSE_SUBSET: "#cc79a7", EQUAL_SIZES: "#56b4e9"}
+        # Behind coloured bands the bars themselves are greys, darkest for the largest cluster.
+        greys = ("#3b4754", "#6b7885", "#98a3ae", "#bcc5cd", "#d8dee3", "#e8ecef")
+        place, verdicts = np.arange(len(self.rows)), [row.verdict for row in self.rows]
         for at, row in zip(place, self.rows):
-            name = None if row.verdict in seen else row.verdict
-            seen.append(row.verdict)
-            ax.axvspan(at - 0.5, at + 0.5, color=_COLOURS.get(row.verdict, _UNSURE), alpha=0.45, lw=0, label=name)
-            bottom = 0.0
-            for k, share in enumerate(row.sizes / row.sizes.sum()):
-                grey = _GREYS[min(k, len(_GREYS) - 1)]
-                ax.bar(at, share, 0.5, bottom, color=grey, edgecolor="white", linewidth=0.8)
-                bottom += share
+            name = row.verdict if verdicts.index(row.verdict) == at else None
+            ax.axvspan(at - 0.5, at + 0.5, color=colours.get(row.verdict, "#8c8c8c"), alpha=0.45, lw=0, label=name)
+            shares = row.sizes / row.sizes.sum()
+            for k, (share, bottom) in enumerate(zip(shares, np.cumsum(shares) - shares)):
+                ax.bar(at, share, 0.5, bottom, color=greys[min(k, 5)], edgecolor="white", linewidth=0.8)
         ax.plot(place, [row.stability for row in self.rows], "o-", color="black", mfc="white", ms=5, label="stability")
         ax.set_xticks(place, [f"{row.bandwidth:.2g}" for row in self.rows])
         ax.set(xlabel="bandwidth sigma", ylabel="share of each cluster", xlim=(-0.5, len(place) - 0.5), ylim=(0, 1.02))
@@ -191,25 +182,20 @@ def bandwidth_sweep(
     seed = int(rng.randint(2**31 - 1))
     size = max(n_clusters, int(0.8 * len(points)))
     parts = [np.sort(rng.choice(len(points), size, replace=False)) for _ in range(max(2, n_resamples))]
+
+    def solved(X: Floats, sigma: float) -> Solution:
+        return solve(CRITERIA[criterion](Gaussian(sigma).affinity(X)), n_clusters, random_state=seed)
+
     rows = []
-    for sigma in sigmas:
-        whole = _solved(points, sigma, criterion, n_clusters, seed)
-        labels, energy = whole.labels, whole.energy
-        again = [_solved(points[part], sigma, criterion, n_clusters, seed).labels for part in parts]
-        found = diagnose_labels(points, labels, scale=None, n_jobs=n_jobs)
+    for sigma in sigmas.tolist():
+        solution = solved(points, sigma)
+        labels, energy = solution.labels, solution.energy
+        report = diagnose_labels(points, labels, scale=None, n_jobs=n_jobs)
         sizes = np.sort(np.bincount(labels, minlength=n_clusters))[::-1]
-        stability = _agreement(parts, again)
-        p_value = max((split.adjusted for split in found.splits), default=float("nan"))
-        rows.append(SweepRow(float(sigma), sizes, energy, stability, found.verdict, found.confidence, p_value, labels))
+        stability = _agreement(parts, [solved(points[sample], sigma).labels for sample in parts])
+        p_value = max((split.adjusted for split in report.splits), default=float("nan"))
+        rows.append(SweepRow(sigma, sizes, energy, stability, report.verdict, report.confidence, p_value, labels))
     return BandwidthSweep(rows, criterion, len(points), n_given)
-
-
-def _solved(
-    points: Floats, sigma: float, criterion: str, n_clusters: int, seed: int
-) -> Solution:
-    """The clustering that an estimator with this Gaussian kernel finds."""
-    problem = CRITERIA[criterion](Gaussian(sigma).affinity(points))
-    return solve(problem, n_clusters, random_state=seed)
 
 
 def _default_bandwidths(X: Floats) -> Floats:

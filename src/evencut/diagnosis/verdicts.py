@@ -21,7 +21,7 @@ from ..solvers.exchange import merges, part_links
 from ..tensors import AnyFloats, Ints
 from ..valley import Splits, tree_evidence
 from .borders import TINY, Border, Measures, TinyCluster
-from .neighbor_table import NeighborTable
+from .labelled import NeighborTable
 
 if TYPE_CHECKING:
     from .report import TriedCure
@@ -33,13 +33,13 @@ OK = "ok"
 MODE_ISOLATION = "mode isolation"
 #: A few sparse or isolated points split off.
 SPARSE_SUBSET = "sparse subset"
-#: A body cut through into parts of like size.
+#: A body cut through into halves of similar size.
 EQUAL_SIZES = "equal sizes"
 #: A border through a dense region where nothing that was tried finds a valley: density cannot tell.
 OVERLAP = "overlap"
 #: A part of one body: no border has a valley, neither a given one nor any that was tried.
 ONE_BODY = "one body"
-#: Labels that neither the neighbours of a point nor its density tell anything about.
+#: Labels that depend neither on the neighbours of a point nor on its density.
 UNRELATED = "unrelated"
 #: Not ok, but of so few points that chance makes such borders, too.
 TOO_FEW = "too few points"
@@ -47,23 +47,6 @@ TOO_FEW = "too few points"
 BIASES = (MODE_ISOLATION, SPARSE_SUBSET, EQUAL_SIZES)
 #: What a cluster can be.
 VERDICTS = (OK, *BIASES, OVERLAP, ONE_BODY, UNRELATED, TOO_FEW)
-
-# Distance decides between pairs of clusters that no edge joins.
-_TIE_BREAK = 1e-6
-# A border has no valley when its score passes this; the steepness turns the distance from it into a confidence.
-_THRESHOLD, _STEEPNESS = -0.67, 5.0
-# Chance that a border is wrong that cuts a connected piece while a cluster spans two.
-_IGNORED_GAP = 0.9
-# A border that touches less than this share of a cluster is one with an island of strays.
-_ISLAND = 0.1
-# A cluster of this share of its neighbour, or more, is a part of like size.
-_LIKE_SIZE = 0.5
-# A difference of log density that a cut through an even body does not have.
-_CONTRAST = 0.5
-# A piece of this share of its neighbour is no part of like size, whatever its density.
-_TINY = 0.1
-# A difference of log density that makes the denser of two parts of like size a mode.
-_STARK = 1.5
 
 
 @dataclass(frozen=True)
@@ -77,44 +60,31 @@ class Finding:
 
 def judge(measures: Measures) -> list[Finding]:
     """A finding for each cluster: the worst of its borders, or of its isolation where it is very small."""
-    findings = []
-    for cluster in range(len(measures.sizes)):
-        if cluster in measures.shadowed:
-            findings.append(Finding(OVERLAP, 1.0))
-            continue
-        if cluster in measures.tiny:
-            findings.append(_judge_tiny(measures.tiny[cluster]))
-            continue
-        mine = [border for border in measures.borders if cluster in (border.first, border.second)]
-        findings.append(_worst([_judge_border(border, cluster, measures.sizes) for border in mine]))
-    return findings
+    return [_judge_cluster(cluster, measures) for cluster in range(len(measures.sizes))]
 
 
 def overall_verdict(findings: Sequence[Finding], sizes: AnyFloats) -> tuple[str, float]:
-    """The verdict that touches most points, each counted by its confidence; a bias before overlap, ok last.
+    """The verdict of the largest weight of points, times its confidence; a bias before overlap, ok last.
 
-    A few stragglers as a cluster of their own come first: they cost the others a cluster, and so a border. The
-    confidence is that of the surest cluster; of ok, that of the least sure one.
+    A cluster of a few outliers comes first: it costs the others a cluster, and so a border. The confidence is the
+    highest of all clusters with the verdict; of ok, the lowest.
     """
-    stragglers = [f.confidence for f in findings if f.verdict == SPARSE_SUBSET and f.border is None]
-    if stragglers:
-        return SPARSE_SUBSET, max(stragglers)
-    for kinds in (BIASES, (OVERLAP,), (ONE_BODY,), (UNRELATED,), (TOO_FEW,)):
-        weight = dict.fromkeys(kinds, 0.0)
-        for finding, size in zip(findings, sizes):
-            if finding.verdict in kinds:
-                weight[finding.verdict] += size * finding.confidence
-        verdict = max(weight, key=lambda kind: weight[kind])
-        found = [finding.confidence for finding in findings if finding.verdict == verdict]
-        if found:
-            return verdict, max(found)
-    return OK, min(finding.confidence for finding in findings)
+    outliers = [f.confidence for f in findings if f.verdict == SPARSE_SUBSET and f.border is None]
+    if outliers:
+        return SPARSE_SUBSET, max(outliers)
+    weight = dict.fromkeys(VERDICTS, 0.0)
+    for finding, size in zip(findings, sizes):
+        weight[finding.verdict] += size * finding.confidence
+    by_rank = [*sorted(BIASES, key=lambda bias: -weight[bias]), OVERLAP, ONE_BODY, UNRELATED, TOO_FEW, OK]
+    verdict = min((finding.verdict for finding in findings), key=by_rank.index)
+    confidences = [finding.confidence for finding in findings if finding.verdict == verdict]
+    return verdict, min(confidences) if verdict == OK else max(confidences)
 
 
 def share_without_valley(findings: Sequence[Finding], sizes: AnyFloats) -> float:
     """How much of the clustering is not ok, in points or in clusters, whichever is more; each by its confidence.
 
-    A few stragglers as a cluster of their own are few points, but half of two clusters.
+    A cluster of a few outliers has few points, but is half of two clusters.
     """
     wrong = np.array([finding.confidence * (finding.verdict != OK) for finding in findings])
     return float(max(wrong @ sizes / sizes.sum(), wrong.mean()))
@@ -126,81 +96,83 @@ def without_valley(border: Border) -> float:
     It adds up how wide the border is against cuts parallel to it, how much of its surroundings is sparser than
     its highest pass, and how little the density climbs from that pass to the nearest peak on the flatter side.
     """
-    if border.reach < _ISLAND:
+    if border.reach < 0.1:
         return 0.0  # a few strays of one cluster beside the other say nothing about either
     score = max(border.bottleneck, -5.0) + 0.5 * max(border.level) - 0.25 * min(border.climb)
-    chance = float(1 / (1 + np.exp(-_STEEPNESS * (score - _THRESHOLD))))
+    chance = _logistic(5.0 * (score + 0.67))
     # A gap elsewhere would have been the better border.
-    return max(chance, _IGNORED_GAP) if border.ignores_gap else chance
+    return max(chance, 0.9) if border.ignores_gap else chance
 
 
 def kind_of(border: Border, sizes: AnyFloats) -> tuple[str, tuple[int, ...]]:
     """What a border without a valley means, and the clusters to blame.
 
-    The smaller cluster is the piece cut out: of a denser kind it is a mode, of a sparser kind a rim. Parts of
-    like size and like density share the blame.
+    The smaller cluster is the piece cut out: a denser one is a mode, a sparser one a rim. Two of similar size and
+    density are both biased.
     """
     small, large = border.first, border.second
     contrast = border.contrast
     if sizes[small] > sizes[large]:
         small, large, contrast = large, small, -contrast
     ratio = sizes[small] / sizes[large]
-    if ratio < _LIKE_SIZE:
-        # The smaller the piece, the less contrast is needed to tell a mode or a rim from a part of like size.
-        needed = _CONTRAST * np.clip((ratio - _TINY) / (_LIKE_SIZE - _TINY), 0, 1)
-        if abs(contrast) >= needed:
+    if ratio < 0.5:
+        # The smaller the piece, the less contrast of log density distinguishes a mode or a rim from half of a body.
+        if abs(contrast) >= 0.5 * np.clip((ratio - 0.1) / 0.4, 0, 1):
             return (MODE_ISOLATION if contrast > 0 else SPARSE_SUBSET), (small,)
-    elif abs(contrast) > _STARK:
+    elif abs(contrast) > 1.5:
         return MODE_ISOLATION, (small if contrast > 0 else large,)
     return EQUAL_SIZES, (small, large)
 
 
-def _judge_border(border: Border, cluster: int, sizes: AnyFloats) -> Finding:
-    chance = without_valley(border)
-    if chance <= 0.5:
-        return Finding(OK, 1 - chance, border)
-    kind, blamed = kind_of(border, sizes)
-    if cluster not in blamed:
-        return Finding(OK, chance, border)
-    return Finding(kind, chance, border)
-
-
-def _judge_tiny(tiny: TinyCluster) -> Finding:
-    """A few points: sparse, dense within a denser neighbourhood, or a small clump with a gap around it."""
-    if tiny.density < 0.5:
-        return Finding(SPARSE_SUBSET, 1 - tiny.density)
-    if tiny.gap > 3.0:
-        return Finding(OK, 0.6)
-    return Finding(MODE_ISOLATION, tiny.density)
-
-
-def _worst(findings: list[Finding]) -> Finding:
-    """The surest bias; where there is none, the least sure acquittal."""
+def _judge_cluster(cluster: int, measures: Measures) -> Finding:
+    """The surest bias among its borders; without one, the least sure acquittal."""
+    if cluster in measures.shadowed:
+        return Finding(OVERLAP, 1.0)
+    if cluster in measures.tiny:
+        return _judge_tiny(measures.tiny[cluster])
+    borders = [border for border in measures.borders if cluster in (border.first, border.second)]
+    findings = [_judge_border(border, cluster, measures.sizes) for border in borders]
     biased = [finding for finding in findings if finding.verdict != OK]
     if biased:
         return max(biased, key=lambda finding: finding.confidence)
     return min(findings, key=lambda finding: finding.confidence, default=Finding(OK, 1.0))
 
 
+def _judge_border(border: Border, cluster: int, sizes: AnyFloats) -> Finding:
+    chance = without_valley(border)
+    if chance <= 0.5:
+        return Finding(OK, 1 - chance, border)
+    kind, biased = kind_of(border, sizes)
+    return Finding(kind if cluster in biased else OK, chance, border)
+
+
+def _judge_tiny(tiny: TinyCluster) -> Finding:
+    """A few points: sparse, dense within a denser neighbourhood, or a small clump with a gap around it."""
+    if tiny.density < 0.5:
+        return Finding(SPARSE_SUBSET, 1 - tiny.density)
+    return Finding(OK, 0.6) if tiny.gap > 3.0 else Finding(MODE_ISOLATION, tiny.density)
+
+
 def splits_of(table: NeighborTable, codes: Ints, names: Sequence[Any]) -> Splits:
     """The valley test for the joins of a tree over the clusters, the least separate ones joined first.
 
-    Joined is the pair of least loss of normalised cut on the neighbour graph; without edges between them, the nearest.
+    The pair with the least loss of normalised cut on the neighbour graph is joined; without edges, the nearest.
     """
-    kept, cluster = np.unique(codes[table.drawn], return_inverse=True)
-    if len(kept) < 2:
+    present, cluster = np.unique(codes[table.drawn], return_inverse=True)
+    if len(present) < 2:
         return Splits()
-    X, weights, n_clusters = table.X[table.drawn], table.weights[table.drawn], len(kept)
+    X, weights, n_clusters = table.X[table.drawn], table.weights[table.drawn], len(present)
     problem = normalized_cut(table.graph)
     means = np.array([np.average(X[cluster == k], axis=0, weights=weights[cluster == k]) for k in range(n_clusters)])
-    apart = np.sqrt(squared_distances(means, means))
+    distances = np.sqrt(squared_distances(means, means))
     links, volume = part_links(problem, cluster, n_clusters), np.bincount(cluster, problem.weights).astype(np.float64)
     node, joins = np.arange(n_clusters), []
-    steps = merges(links, volume, 1, _TIE_BREAK * apart / max(float(apart.max()), np.finfo(float).tiny))
+    # Distance decides between pairs of clusters that no edge joins.
+    steps = merges(links, volume, 1, 1e-6 * distances / max(float(distances.max()), np.finfo(float).tiny))
     for step, (stays, joined, _) in enumerate(steps):
         joins.append((node[stays], node[joined]))
         node[stays] = n_clusters + step
-    return tree_evidence(X, weights * table.mean_weight, cluster, np.array(joins), [names[k] for k in kept])
+    return tree_evidence(X, weights * table.mean_weight, cluster, np.array(joins), [names[k] for k in present])
 
 
 def is_one_body(splits: Splits) -> bool:
@@ -210,10 +182,6 @@ def is_one_body(splits: Splits) -> bool:
 
 #: Two clusters with an inside, or nothing is told but gaps.
 MIN_POINTS = 2 * TINY
-# Labels are related to the points if the clusters have a tenth fewer edges between them than chance would give.
-_RELATED = 0.1
-# Standard errors by which chance may miss what it gives in the mean, and quantiles of density by which it may.
-_ERRORS, _DENSITY = 3.0, 0.1
 
 
 def probability_unrelated(table: NeighborTable, measures: Measures) -> float:
@@ -225,30 +193,20 @@ def probability_unrelated(table: NeighborTable, measures: Measures) -> float:
     that of all points, too. Clusters of very few points are left out; 0 where fewer than two others are left.
     """
     counts = np.bincount(measures.codes, minlength=len(measures.sizes))
-    asked = counts >= TINY
-    if not asked.any():
-        asked = counts > 0
-    if asked.sum() < 2:
+    is_large = counts >= (TINY if (counts >= TINY).any() else 1)
+    if is_large.sum() < 2:
         return 0.0
     volume = np.bincount(measures.codes, table.graph.sum(axis=1), len(counts))
-    cut = float(measures.conductance[asked] @ volume[asked])
-    by_chance = float(volume[asked] @ (1 - volume[asked] / volume.sum()))
+    cut = float(measures.conductance[is_large] @ volume[is_large])
+    by_chance = float(volume[is_large] @ (1 - volume[is_large] / volume.sum()))
     agreement = 1 - cut / by_chance
-    share = by_chance / volume[asked].sum()
-    error = np.sqrt((1 - share) / share / (table.graph.nnz / 2 * asked @ volume / volume.sum()))
-    off = np.abs(measures.density[asked] - 0.5) - 0.5 * _ERRORS / np.sqrt(counts[asked])
-    if off.max() > _DENSITY:
+    share = by_chance / volume[is_large].sum()
+    error = np.sqrt((1 - share) / share / (table.graph.nnz / 2 * is_large @ volume / volume.sum()))
+    # Chance may miss its mean by three standard errors; quantiles of density, by another tenth.
+    if (np.abs(measures.density[is_large] - 0.5) - 1.5 / np.sqrt(counts[is_large])).max() > 0.1:
         return 0.0
-    return float(norm.cdf((max(_RELATED, _ERRORS * error) - agreement) / error))
-
-
-# Of a bias: a cure is offered; one is better but not offered; none is better; none was tried.
-_OFFERED, _BETTER, _HELPLESS, _UNTRIED = 0.98, 0.93, 0.94, 0.82
-# Of ok: offset, and slope over how clear its least clear border is.
-_OK = (2.39, 0.88)
-# Of overlap, and of one body, which is too rare in the sets for a curve of its own: offset, slope over
-# how clearly a border has no valley, and what it adds that the cure draws it again.
-_OVERLAP, _AGAIN = (4.54, -5.00), 0.32
+    # Labels are related to the points if the clusters have a tenth fewer edges between them than chance would give.
+    return float(norm.cdf((max(0.1, 3.0 * error) - agreement) / error))
 
 
 def calibrated(verdict: str, clarity: float, cures: Sequence[TriedCure], n_points: int) -> float:
@@ -263,16 +221,19 @@ def calibrated(verdict: str, clarity: float, cures: Sequence[TriedCure], n_point
         return 0.5
     if verdict == UNRELATED:
         return clarity
+    # Logistic curves over how clear the least clear border is, or how clearly a border has no valley.
     if verdict == OK:
-        return _logistic(_OK[0] + _OK[1] * clarity)
+        return _logistic(2.39 + 0.88 * clarity)
     if verdict in (OVERLAP, ONE_BODY):
-        again = _AGAIN if cures and not any(cure.moved for cure in cures) else 0.0
-        return _logistic(_OVERLAP[0] + _OVERLAP[1] * clarity + again)
+        # The cure draws the border again. One body is too rare in the sets for a separate curve.
+        again = 0.32 if cures and not any(cure.moved for cure in cures) else 0.0
+        return _logistic(4.54 - 5.00 * clarity + again)
+    # A bias: none was tried; a cure is offered; one is better but not offered; none is better.
     if not cures:
-        return _UNTRIED
+        return 0.82
     if any(cure.offered for cure in cures):
-        return _OFFERED
-    return _BETTER if any(cure.better for cure in cures) else _HELPLESS
+        return 0.98
+    return 0.93 if any(cure.better for cure in cures) else 0.94
 
 
 def _logistic(score: float) -> float:

@@ -5,14 +5,12 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .diagnosing import diagnose
     from .dominant_sets import DominantSets, dominant_set, is_maximal_clique
-    from .even_cut import EvenCut
-    from .kernel_clustering import KernelClustering
+    from .even_cut import EvenCut, diagnose
+    from .kernel_clustering import KernelClustering, KernelKMeans, NormalizedCut
     from .landmark_clustering import LandmarkClustering
     from .matching import match
     from .model_files import load, save
-    from .named_criteria import KernelKMeans, NormalizedCut
     from .probabilistic_kmeans import ProbabilisticKMeans
 
 __all__ = [
@@ -22,13 +20,11 @@ __all__ = [
 
 __getattr__, __dir__ = lazy_names(
     __name__,
-    diagnosing="diagnose",
     dominant_sets="DominantSets dominant_set is_maximal_clique",
-    even_cut="EvenCut",
-    kernel_clustering="KernelClustering",
+    even_cut="EvenCut diagnose",
+    kernel_clustering="KernelClustering KernelKMeans NormalizedCut",
     landmark_clustering="LandmarkClustering",
     matching="match",
     model_files="load save",
-    named_criteria="KernelKMeans NormalizedCut",
     probabilistic_kmeans="ProbabilisticKMeans",
 )

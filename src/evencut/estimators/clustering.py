@@ -1,46 +1,56 @@
-"""The steps of every fit in memory: prepare the points, choose an affinity, pose a problem, solve it, record it."""
+"""The six stations of a fit in memory: check the input, prepare points, choose, pose, solve, record the model."""
 
 from __future__ import annotations
 
-import functools
-import inspect
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils import Tags, check_random_state
 
 from .._runtime import step
 from ..affinity import AffinityLike, as_affinity
-from ..criteria import PosedProblem, pose
+from ..criteria import PosedProblem
 from ..kernels import Extension, Kernel, prepare_affinity
 from ..neighbors.metrics import Metric
 from ..points import CoordinateSystem, PreparedPoints, prepare_points
 from ..selection import Selection
 from ..solvers import Solution, heaviest_first
 from ..solvers.bounds import bounded
-from ..tensors import Floats, Ints, is_tensor, to_array
-from .cluster_space import ClusterSpaceMixin
-from .constraints import Links, check_links, keep_links, log_shares
-from .devices import fit_tensor
-from .evidence import steady_clusters
+from ..tensors import Floats, Ints, asarray_like, is_tensor, to_array
 from .fitted import FittedClustering
-from .fitting import warn_of_early_stop, whole_or_nothing
-from .hierarchy import hierarchy_of
-from .inputs import check_n_clusters, check_points, check_space, memory_advice, seed_from
-from .partial_labels import check_partial, labels_of_points, solve_steered
-from .prediction import Prediction
-from .refit import RefitMixin
-from .sizes import fewest_clusters, has_bounds, size_bounds, with_most_clusters
+from .fitting import atomic_fit, explain_parameters, tensor_or_array, warn_of_early_stop
+from .hierarchy import Hierarchy, hierarchy_of, real_clusters, steady_clusters
+from .inputs import (
+    check_n_clusters,
+    check_partial,
+    check_points,
+    check_sizes,
+    check_space,
+    check_weights,
+    tags_of_inputs,
+)
+from .model import FittedModel
+from .supervision import Links, check_links, labels_of_points, log_shares, satisfy_links, solve_with_labels
+
+
+class FitInput(NamedTuple):
+    """The input of a fit, checked; `rows` are a tensor if the fit runs `on_device`. `labels` are partial."""
+
+    rows: Any
+    weights: Floats
+    kernel: Kernel | None = None
+    labels: Ints | None = None
+    links: Links | None = None
+    on_device: bool = False
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
-    """An affinity, the number of clusters, and what was compared to choose them.
+class Choice:
+    """The affinity, the number of clusters and the problem that an estimator chose, and what it compared.
 
     Parameters
     ----------
@@ -49,43 +59,45 @@ class Chosen:
     extension : callable or None
         From new points to their affinities.
     n_clusters : int
+    problem : dict
+        Criterion and equalisation of the problem whose clusters label new points, and the effort of its solver.
     selection : Selection, optional
-        Where something was compared.
-    solution : Solution, optional
-        Where the comparison has found the partition too.
-    system : CoordinateSystem, optional
-        From the prepared points to those that the affinity is between, where they differ.
+        If something was compared.
+    labels : ndarray of shape (n,), optional
+        The partition, if the comparison includes it.
+    posed : PosedProblem, optional
+        The problem, posed by the comparison that includes the partition.
+    system, points : CoordinateSystem and points, optional
+        From the prepared points to those of the affinity, if they differ, and these.
     """
 
     kernel: Kernel
     affinity: AffinityLike
     extension: Extension | None
     n_clusters: int
+    problem: dict[str, Any]
     selection: Selection | None = None
-    solution: Solution | None = None
+    labels: Ints | None = None
+    posed: PosedProblem | None = None
     system: CoordinateSystem | None = None
+    points: Any = None
+
+    def tree(self, prepared: PreparedPoints, labels: Ints) -> Hierarchy:
+        """The tree over these clusters."""
+        return hierarchy_of(self.affinity, prepared.weights, labels, points=prepared.points)
 
 
-def explaining(initialise: Callable[..., None]) -> Callable[..., None]:
-    """An `__init__` that names the class and what it takes when a parameter is unknown."""
+class FitResult(NamedTuple):
+    """The points in the chosen coordinate system, the choice, the problem and its solution."""
 
-    @functools.wraps(initialise)
-    def explained(self: Any, *args: Any, **parameters: Any) -> None:
-        known = [*inspect.signature(initialise).parameters][1:]
-        unknown = next((name for name in parameters if name not in known), None)
-        if unknown is not None:
-            of_kernel = unknown in ("kernel", "criterion", "equalize", "solver", "n_init", "max_iter")
-            cure = "KernelClustering has it, for one criterion on one kernel" if of_kernel else "check its name"
-            raise TypeError(
-                f"{type(self).__name__} has no parameter {unknown!r}: {cure}. It takes {', '.join(known)}."
-            )
-        initialise(self, *args, **parameters)
-
-    return explained
+    points: PreparedPoints
+    choice: Choice
+    posed: PosedProblem
+    solution: Solution
 
 
 @dataclass(eq=False, repr=False)
-class Clustering(RefitMixin, FittedClustering, ClusterSpaceMixin, ClusterMixin, BaseEstimator):
+class Clustering(FittedClustering, ClusterMixin, BaseEstimator):
     """What the estimators of one table in memory share; each says what it chooses and which problem it poses."""
 
     n_clusters: int | str = "auto"
@@ -98,7 +110,7 @@ class Clustering(RefitMixin, FittedClustering, ClusterSpaceMixin, ClusterMixin, 
     n_jobs: int | None = None
     verbose: int = 0
 
-    @whole_or_nothing
+    @atomic_fit
     def fit(
         self,
         X: Any,
@@ -115,7 +127,7 @@ class Clustering(RefitMixin, FittedClustering, ClusterSpaceMixin, ClusterMixin, 
         X : array, tensor or sparse matrix of shape (n_samples, n_features), frame, or square matrix
             Points; or, with `kernel="precomputed"`, a dense or sparse affinity; or, with `metric="precomputed"`,
             distances. Sparse rows stay sparse. With a torch tensor, labels and other attributes are tensors on its
-            device.
+            device; with an array of another library that shares its memory by DLPack, arrays of that library.
         y : array or column of shape (n_samples,), optional
             Partial labels: whole numbers from 0, or names, for known rows; -1, NaN, None or pandas' missing value for
             the others. Labelled rows keep their label and influence the others. Names are numbered in sorted order, see
@@ -140,13 +152,9 @@ class Clustering(RefitMixin, FittedClustering, ClusterSpaceMixin, ClusterMixin, 
         >>> bool(labels[0] != labels[1])
         True
         """
-        kernel = self._check_parameters()
-        links = None if must_link is None and cannot_link is None else (must_link, cannot_link)
-        if is_tensor(X):
-            if has_bounds(self):
-                raise TypeError("min_size and max_size need points in memory; pass the tensor as an array.")
-            return fit_tensor(self, X, y, sample_weight, kernel, links)
-        return self._fit_array(X, y, sample_weight, kernel, links)
+        inputs = self._check_fit(X, y, sample_weight, must_link, cannot_link)
+        prepared = self._prepare(inputs)
+        return self._record(inputs, self._cluster(prepared, inputs))
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, **links: Any) -> Ints:
         """Cluster the points and return their labels; parameters as in :meth:`fit`."""
@@ -154,170 +162,171 @@ class Clustering(RefitMixin, FittedClustering, ClusterSpaceMixin, ClusterMixin, 
 
     def label_points(self, prepared: PreparedPoints) -> Ints:
         """Fit to points that are prepared already; their clusters."""
-        kernel = self._check_parameters()
-        few = prepared.condensed(self._most_points(), self.n_jobs)
-        if not isinstance(self.n_clusters, str):
-            check_n_clusters(self.n_clusters, few)
-        return self._fit_prepared(few, kernel, None).labels[few.point_of_row]
+        few = prepared.condensed(self._max_points(), self.n_jobs)
+        inputs = FitInput(None, few.weights, self._check_parameters())
+        return self._cluster(few, inputs).solution.labels[few.point_of_row]
 
     @abstractmethod
     def _check_parameters(self) -> Kernel | None:
-        """Raise for parameters out of range; the kernel as an object, None where there is none to name."""
+        """Raise for parameters out of range; return the kernel as an object, None without one."""
 
     @abstractmethod
-    def _choose(
-        self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int, links: Links | None
-    ) -> Chosen:
-        """The affinity and the number of clusters, at least `least` of them; pairs judge the partitions compared."""
+    def _scaling(self, X: Any = None) -> str | None:
+        """The scaling of the columns that `scale` stands for, as :func:`evencut.points.prepare_points` knows it."""
 
     @abstractmethod
-    def _problem(self) -> dict[str, Any]:
-        """Criterion and equalisation of the problem whose clusters label new points, and the effort of its solver."""
+    def _choose(self, prepared: PreparedPoints, inputs: FitInput, seed: int, min_clusters: int) -> Choice:
+        """The affinity, the number of clusters and the problem; links rank the partitions compared."""
 
-    @abstractmethod
-    def _solve(self, posed: PosedProblem, chosen: Chosen, seed: int) -> Solution:
-        """The partition, where labels do not steer it."""
-
-    def _most_points(self) -> int | None:
-        """More distinct points than this are condensed to so many weighted centres."""
+    def _max_points(self) -> int | None:
+        """More distinct points than this are condensed to this number of weighted centres."""
         return None
 
-    def _fit_array(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None, kernel: Kernel | None, pairs: Any = None
-    ) -> Self:
-        X = self._check_points(X, kernel, reset=True)
-        links = None if pairs is None else check_links(pairs[0], pairs[1], X.shape[0])
-        partial = check_partial(self, y, X.shape[0])
-        prepared = self._prepare(X, sample_weight, kernel)
-        solution = self._fit_prepared(prepared, kernel, partial, links)
-        warn_of_early_stop(solution, self._problem()["max_iter"])
-        self._label_rows(X[prepared.point_of_row < 0], solution, partial)
-        if links is not None:
-            self.labels_ = keep_links(links, self.labels_, self._log_shares(prepared), partial)
-        return self
+    def _check_fit(self, X: Any, y: Any, sample_weight: Any, must_link: Any, cannot_link: Any) -> FitInput:
+        """Station 1: parameters, rows, weights, partial labels and links, each checked."""
+        kernel = self._check_parameters()
+        has_links = must_link is not None or cannot_link is not None
+        on_device = False
+        if is_tensor(X):
+            if self.min_size is not None or self.max_size is not None:
+                raise TypeError("min_size and max_size need points in memory; pass the tensor as an array.")
+            y = to_array(y) if is_tensor(y) else y
+            X = to_array(X) if has_links else tensor_or_array(self, X, y, sample_weight, kernel)
+            on_device = is_tensor(X)
+        rows = X if on_device else check_points(self, X, kernel, reset=True)
+        n_rows = rows.shape[0]
+        links = check_links(must_link, cannot_link, n_rows) if has_links else None
+        labels = check_partial(self, y, n_rows)
+        significance = getattr(self, "significance", None)
+        if labels is not None and significance is not None:
+            raise ValueError(
+                f"significance={significance!r} may join clusters that partial labels keep apart; leave one out."
+            )
+        return FitInput(rows, check_weights(sample_weight, n_rows), kernel, labels, links, on_device)
 
-    def _log_shares(self, prepared: PreparedPoints) -> Floats:
-        """How probable each cluster is for each row, as a logarithm; rows of weight zero know only their own."""
-        own = self._prediction.fitted_labels
-        likely = log_shares(as_affinity(self._affinity), own, self._prediction.point_scale)[prepared.point_of_row]
-        left_out = prepared.point_of_row < 0
-        likely[left_out] = np.log(np.eye(likely.shape[1])[self.labels_[left_out]] + 1e-3)
-        return likely
-
-    def _fit_prepared(
-        self,
-        prepared: PreparedPoints,
-        kernel: Kernel | None,
-        partial: Ints | None,
-        links: Links | None = None,
-    ) -> Solution:
-        """Choose, pose, solve and record, once the points are what is to be clustered."""
-        seed = seed_from(self.random_state)
-        step("neighbours and affinity", 1, 3)
-        with memory_advice(len(prepared.weights)):
-            least = 1 if partial is None else int(partial.max()) + 1
-            limits = size_bounds(self, prepared.weights, partial is not None or links is not None)
-            chosen = self._choose(prepared, kernel, seed, max(least, fewest_clusters(limits)), links)
-            chosen = with_most_clusters(chosen, prepared, limits)
-        step("clusters", 2, 3)
-        if partial is None:
-            asked = self._problem()
-            posed = pose(chosen.affinity, prepared.weights, asked["criterion"], asked["equalize"])
-            solution = self._solve(posed, chosen, seed)
-            if limits is not None:
-                solution = bounded(posed.problem, solution, chosen.n_clusters, limits)
-            labels = heaviest_first(solution.labels, prepared.weights)
-            solution = replace(solution, labels=labels)
-        else:
-            posed, solution = self._steer(prepared, chosen, partial, seed)
-        step("summary", 3, 3)
-        if chosen.system is not None:
-            prepared = prepared.in_system(chosen.system)
-        chosen, solution = self._keep_real(prepared, chosen, solution, partial)
-        self._record(prepared, chosen, posed, solution)
-        return solution
-
-    def _keep_real(
-        self, prepared: PreparedPoints, chosen: Chosen, solution: Solution, partial: Ints | None
-    ) -> tuple[Chosen, Solution]:
-        """The clusters that a test of their splits leaves apart; all of them unless one is wanted."""
-        automatic = isinstance(self.n_clusters, str) and partial is None and not has_bounds(self)
-        if self._usual_number is None or not automatic:
-            return chosen, solution
-        weights = prepared.weights
-        tree = hierarchy_of(chosen.affinity, weights, solution.labels, 0, points=prepared.points)
-        labels = heaviest_first(steady_clusters(prepared, tree, solution.labels, self._usual_number), weights)
-        return replace(chosen, n_clusters=int(labels.max()) + 1), replace(solution, labels=labels)
-
-    def _prepare(self, X: Any, sample_weight: ArrayLike | None, kernel: Kernel | None) -> PreparedPoints:
-        """The distinct points of positive weight, their columns scaled; of an affinity, its rows as they are."""
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not (weights > 0).any():
-            raise ValueError("sample_weight is zero for every point; give at least some a positive weight.")
+    def _prepare(self, inputs: FitInput) -> PreparedPoints:
+        """Station 2: distinct points of positive weight, their columns scaled; of an affinity, its rows unchanged."""
+        kernel = inputs.kernel
         if kernel is not None and kernel.is_pairwise:
-            prepared = prepare_affinity(X, weights)
+            prepared = prepare_affinity(inputs.rows, inputs.weights)
         else:
             prepared = prepare_points(
-                X,
-                weights,
-                scale=self._scaling(X),
+                inputs.rows,
+                inputs.weights,
+                scale=self._scaling(inputs.rows),
                 has_units=kernel is not None and kernel.has_units,
                 merge=kernel is None or not kernel.is_tied_to_rows,
-                most=self._most_points(),
+                max_points=self._max_points(),
                 n_jobs=self.n_jobs,
                 names=getattr(self, "feature_names_in_", None),
                 metric=self.metric,
             )
             check_space(kernel, prepared.points, self.metric)
-        if not isinstance(self.n_clusters, str):
-            check_n_clusters(self.n_clusters, prepared)
-        return prepared
+        # The CPU compares the partitions of condensed points.
+        return prepared.in_memory if inputs.on_device and kernel is None else prepared
 
-    def _steer(
-        self, prepared: PreparedPoints, chosen: Chosen, partial: Ints, seed: int
-    ) -> tuple[PosedProblem, Solution]:
-        """The problem in which labelled points count more, and its solution with these held."""
-        held = labels_of_points(partial, prepared, chosen.n_clusters)
-        start = None if chosen.solution is None else chosen.solution.labels
-        asked = {"seed": seed, "start": start, **self._problem()}
-        return solve_steered(chosen.affinity, prepared.weights, held, chosen.n_clusters, **asked)
+    def _cluster(self, prepared: PreparedPoints, inputs: FitInput) -> FitResult:
+        """Stations 3 to 5: choose an affinity and a number of clusters, pose the problem, solve it."""
+        check_n_clusters(self.n_clusters, len(prepared.weights), int((prepared.point_of_row >= 0).sum()))
+        seed, weights = int(check_random_state(self.random_state).randint(2**31 - 1)), prepared.weights
+        bounds = check_sizes(self, weights, inputs.labels is not None or inputs.links is not None)
+        min_clusters = 1 if inputs.labels is None else int(inputs.labels.max()) + 1
+        try:
+            choice = self._choose(prepared, inputs, seed, max(min_clusters, bounds.min_clusters if bounds else 1))
+        except MemoryError as error:
+            raise MemoryError(
+                f"the affinity of {len(weights)} points does not fit in memory ({error}); use kernel='knn', or "
+                "LandmarkClustering, which never holds it."
+            ) from error
+        if bounds is not None and choice.n_clusters > bounds.max_clusters:
+            choice = _with_fewer_clusters(choice, prepared, int(bounds.max_clusters))
+        # Where partitions were compared, that took nearly all of the time.
+        n_steps = 20 if choice.labels is not None else 3
+        if choice.labels is None:
+            step("clusters", 2, n_steps)
+        if inputs.labels is None and choice.posed is not None and choice.labels is not None:
+            posed, solution = choice.posed, Solution(choice.labels, 0.0, 1, (0.0,), True)
+        else:
+            held = None
+            if inputs.labels is not None:
+                held = labels_of_points(inputs.labels, prepared, choice.n_clusters)
+            effort = {**choice.problem, "seed": seed, "start": choice.labels}
+            posed, solution = solve_with_labels(choice.affinity, weights, held, choice.n_clusters, **effort)
+        if bounds is not None:
+            solution = bounded(posed.problem, solution, choice.n_clusters, bounds)
+        if inputs.labels is None:
+            solution = replace(solution, labels=heaviest_first(solution.labels, weights))
+        step("summary", n_steps, n_steps)
+        points = prepared
+        if choice.system is not None:
+            points = replace(prepared, points=choice.points, system=choice.system)
+        labels = self._keep_real(points, choice, solution.labels, inputs.labels is not None or bounds is not None)
+        if labels is not solution.labels:
+            solution = replace(solution, labels=labels)
+            choice = replace(choice, n_clusters=int(labels.max()) + 1)
+        return FitResult(points, choice, posed, solution)
 
-    def _label_rows(self, left_out: Any, solution: Solution, partial: Ints | None) -> None:
-        """Give every row the label of its point; rows of weight zero, `left_out`, are predicted."""
-        prepared = self._prepared
-        self.labels_ = solution.labels[prepared.point_of_row]
-        self._margin = self._prediction.fitted_margins[prepared.point_of_row]
-        places = np.flatnonzero(prepared.point_of_row < 0)
-        if places.size:
-            rows = prepared.scaled(left_out)
-            self.labels_[places] = to_array(self._prediction.labels(rows))
-            self._margin[places] = to_array(self._prediction.margins(rows))
-            self._left_out = rows, self.labels_[places]
-        if partial is not None:
-            self._is_given = partial >= 0
-            self.labels_[self._is_given] = partial[self._is_given]
+    def _keep_real(self, prepared: PreparedPoints, choice: Choice, labels: Ints, is_fixed: bool) -> Ints:
+        """The clusters that a test of their splits separates; all of them if their number is given."""
+        if self._usual_number is not None and isinstance(self.n_clusters, str) and not is_fixed:
+            steady = steady_clusters(prepared, choice.tree(prepared, labels), labels, self._usual_number)
+            labels = heaviest_first(steady, prepared.weights)
+        significance = getattr(self, "significance", None)
+        if significance is not None and labels.max() > 0:
+            real = real_clusters(prepared, choice.tree(prepared, labels), labels, significance)
+            labels = heaviest_first(real, prepared.weights)
+        return labels
 
-    def _record(self, prepared: PreparedPoints, chosen: Chosen, posed: PosedProblem, solution: Solution) -> None:
-        """Keep what predictions need, and how the rows became points, these in the order of their first rows."""
+    def _record(self, inputs: FitInput, result: FitResult) -> Self:
+        """Station 6: set the attributes; those of points are in the order of their first rows."""
+        prepared, choice, posed, solution = result
+        warn_of_early_stop(solution.converged, f"max_iter={choice.problem['max_iter']} sweeps of refinement")
         self._left_out = self._is_given = self._numbers = None
-        # What is asked for later is computed once, and kept here.
-        self._derived: dict[str, Any] = {}
-        self._prediction = Prediction.of(chosen, prepared, posed, solution.labels, self.n_jobs)
-        self._prepared = prepared
-        self._affinity = chosen.affinity
-        if chosen.selection is not None:
-            self.selection_ = chosen.selection
-        self.n_clusters_ = chosen.n_clusters
-        self.feature_scale_ = prepared.divisor
+        self._derived = {}
+        self._model = FittedModel.of(choice.kernel, choice.extension, prepared, posed, solution.labels, self.n_jobs)
+        self._prepared, self._affinity = prepared, choice.affinity
+        if choice.selection is not None:
+            self.selection_ = choice.selection
+        self.n_clusters_, self.feature_scale_ = choice.n_clusters, prepared.divisor
         order = prepared.given_order
         place = np.full(len(order) + 1, -1)
         place[order] = np.arange(len(order))
-        self.point_of_row_ = place[prepared.point_of_row]
-        self.weights_ = posed.weights[order]
+        self.point_of_row_, self.weights_ = place[prepared.point_of_row], posed.weights[order]
+        self.labels_ = solution.labels[prepared.point_of_row]
+        without_weight = np.flatnonzero(prepared.point_of_row < 0)
+        if without_weight.size:
+            rows = inputs.rows[asarray_like(inputs.rows, without_weight)]
+            rows = prepared.scaled(to_array(rows) if inputs.on_device and inputs.kernel is None else rows)
+            self.labels_[without_weight] = to_array(self._model.labels(rows))
+            self._left_out = rows, self.labels_[without_weight]
+        if inputs.labels is not None:
+            self._is_given = inputs.labels >= 0
+            self.labels_[self._is_given] = inputs.labels[self._is_given]
+        if inputs.links is not None:
+            self.labels_ = satisfy_links(inputs.links, self.labels_, self._log_shares(), inputs.labels)
+        return self
 
-    def _check_points(self, X: Any, kernel: Kernel | None, *, reset: bool) -> Any:
-        return check_points(self, X, kernel is not None and kernel.is_pairwise, self.metric, reset=reset)
+    def _log_shares(self) -> Floats:
+        """Logarithm of the probability of each cluster for each row; rows of weight zero know only their own."""
+        point_of_row = self._prepared.point_of_row
+        of_points = log_shares(as_affinity(self._affinity), self._model.fitted_labels, self._model.point_scale)
+        of_rows = of_points[point_of_row]
+        without_weight = point_of_row < 0
+        of_rows[without_weight] = np.log(np.eye(of_rows.shape[1])[self.labels_[without_weight]] + 1e-3)
+        return of_rows
+
+    def __sklearn_tags__(self) -> Tags:
+        return tags_of_inputs(super().__sklearn_tags__(), getattr(self, "kernel", None), self.metric)
 
 
-# Subclasses without parameters of their own inherit it.
-Clustering.__init__ = explaining(Clustering.__init__)  # type: ignore[method-assign]
+def _with_fewer_clusters(choice: Choice, prepared: PreparedPoints, n_clusters: int) -> Choice:
+    """The same with this number of clusters: those of the tree above them."""
+    labels = choice.labels
+    if labels is not None:
+        tree = choice.tree(prepared, labels)
+        labels = tree.cut(n_clusters)[tree.leaf_of_point]
+    return replace(choice, n_clusters=n_clusters, labels=labels)
+
+
+# Subclasses without new parameters inherit it.
+Clustering.__init__ = explain_parameters(Clustering.__init__)  # type: ignore[method-assign]

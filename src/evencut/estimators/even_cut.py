@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from contextlib import nullcontext
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.utils import Tags
 
 from .. import _runtime
 from .._runtime import single_threaded_blas
-from ..criteria import PosedProblem
+from ..affinity import AffinityLike
+from ..criteria import PosedProblem, normalized_cut
 from ..kernels import Kernel, SharedNeighbors
 from ..neighbors import SparsePoints
 from ..points import SCALES, PreparedPoints
 from ..selection import neighborhood_sizes, select
-from ..solvers import Solution, heaviest_first
-from ..tensors import Ints
-from .clustering import Chosen, Clustering, explaining
-from .constraints import Links
-from .evidence import check_significance, real_clusters
-from .hierarchy import hierarchy_of
-from .inputs import check_choice, check_count, check_metric, check_n_jobs, scaling_of, tags_of_inputs
-from .sizes import has_bounds
+from .clustering import Choice, Clustering, FitInput
+from .fitting import explain_parameters
+from .inputs import check_choice, check_count, check_metric, check_n_jobs, check_significance
 
-__all__ = ["EvenCut"]
+if TYPE_CHECKING:
+    from ..diagnosis import BiasReport
+
+__all__ = ["EvenCut", "diagnose"]
 
 
 @dataclass(eq=False, repr=False)
@@ -41,14 +42,14 @@ class EvenCut(Clustering):
     The votes :math:`v_j` depend on the intrinsic dimension of the points: in the plane cuts and trees share them; as
     the dimension grows, cuts, centres, smoothed centres and eigenvectors get a quarter each. Mixtures get half of all
     votes if they predict points better than their neighbours do (:mod:`evencut.selection.propose` has the formulas).
-    There is no kernel, criterion or bandwidth to set. To minimise one criterion on one kernel, use
+    Neither a kernel nor a criterion nor a bandwidth is set. To minimise one criterion on one kernel, use
     :class:`KernelClustering`.
 
     Parameters
     ----------
     n_clusters : int or "auto", default="auto"
         `"auto"` compares 2 to 160 clusters and takes the number on which the methods agree most, beyond what they would
-        agree on by chance; it asks the same inside every cluster. It returns 1 if the data have no structure
+        agree on by chance. It returns 1 if the data have no structure
         (:mod:`evencut.selection.number`).
     scale : {"auto", "standard", None}, default="auto"
         Coordinate systems that are compared. `"auto"`: the columns as given, divided by their standard deviations, and,
@@ -59,7 +60,8 @@ class EvenCut(Clustering):
     metric : str or callable, default="euclidean"
         `"cosine"`, for embeddings and TF-IDF rows, is the Euclidean distance between rows of unit length.
         `"precomputed"`: X holds the distances between all points, and at `predict` those of new points (rows) to the
-        fitted ones; pairs that a sparse X does not store count as far apart. Or `"haversine"`
+        fitted ones; pairs that a sparse X does not store are as far as the path through its neighbours, or far apart if
+        there is none. Or `"haversine"`
         (latitude and longitude in radians), `"manhattan"`, `"chebyshev"`, `"canberra"`, `"braycurtis"`,
         `"correlation"`, `"hamming"`, `"jaccard"`, `"dice"`, or a function from two rows to their distance, which is
         called for every pair. Unless the metric is Euclidean, `scale="auto"` means as given.
@@ -86,7 +88,7 @@ class EvenCut(Clustering):
     confidence_ : float
         Expected adjusted Rand index with the true clusters, from 0 to 1, estimated from the agreement of the
         candidates; with `"auto"` it includes the doubt about the number (:func:`evencut.selection.vote.confidence`).
-        NaN if there was nothing to compare (one cluster, or as many as points).
+        NaN if there was nothing to compare (one cluster, or each point a cluster).
     selection_ : Selection
         The candidates that were compared, best first, their votes and agreement, and the numbers of clusters with their
         agreement beside that by chance; :meth:`plot_selection` draws them.
@@ -144,7 +146,7 @@ class EvenCut(Clustering):
 
     @property
     def confidence_(self) -> float:
-        """Adjusted Rand index with the truth that the agreement of all candidates lets expect."""
+        """Expected adjusted Rand index with the true clusters."""
         return self.selection_.confidence
 
     def _check_parameters(self) -> None:
@@ -153,79 +155,150 @@ class EvenCut(Clustering):
         check_n_jobs(self.n_jobs)
         check_metric(self.metric)
         check_significance(self.significance)
-        if self.significance is not None and has_bounds(self):
+        if self.significance is not None and not (self.min_size is None and self.max_size is None):
             raise ValueError("significance may join clusters beyond max_size; leave significance or the sizes out.")
 
     def _scaling(self, X: Any = None) -> str | None:
-        # Copies are merged and points condensed at one deviation; the systems that are compared start from there.
-        asked = scaling_of(self)
-        return ("standard" if self._compares_systems(X) else None) if asked == "auto" else asked
+        # Copies are merged and points condensed in standardised columns; the systems compared start from there.
+        return ("standard" if self._compares_systems(X) else None) if self.scale == "auto" else self.scale
 
     def _compares_systems(self, X: Any) -> bool:
-        """Whether the columns may be in different units: not under another metric, nor where they are sparse."""
-        return (
-            scaling_of(self) == "auto"
-            and self.metric == "euclidean"
-            and not (sparse.issparse(X) or isinstance(X, SparsePoints))
-        )
+        """Whether the columns may be in different units: not under another metric, nor if they are sparse."""
+        is_sparse = sparse.issparse(X) or isinstance(X, SparsePoints)
+        return self.scale == "auto" and self.metric == "euclidean" and not is_sparse
 
-    def _most_points(self) -> int:
+    def _max_points(self) -> int:
         n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
         return max(_runtime.MOST_COMPARED, _runtime.POINTS_PER_CLUSTER * n_clusters)
 
-    def _choose(
-        self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int, links: Links | None
-    ) -> Chosen:
+    def _choose(self, prepared: PreparedPoints, inputs: FitInput, seed: int, min_clusters: int) -> Choice:
         # Sums of products depend on the number of threads, and labels may depend on their last digits.
-        with single_threaded_blas:
+        with _all_cores() if inputs.on_device else nullcontext(), single_threaded_blas:
             selection = select(
                 prepared.points,
                 self.n_clusters,
                 weights=prepared.weights,
                 feature_scale=prepared.feature_scale if self._compares_systems(prepared.points) else None,
-                min_clusters=least,
+                min_clusters=min_clusters,
                 unit=self.metric == "cosine",
                 random_state=seed,
                 n_jobs=self.n_jobs,
             )
-        if links is not None:
-            selection = links.judged(selection, selection.n_clusters, prepared.point_of_row)
+        if inputs.links is not None:
+            selection = inputs.links.rerank(selection, selection.n_clusters, prepared.point_of_row)
         graphs, labels = selection.graphs, selection.best.point_labels
-        # Degrees are most even at the broadest scale: the steadiest graph to predict on.
-        size = max(neighborhood_sizes(graphs.n_points, selection.n_clusters)[-1], 1)
-        near = slice(size + 1)
+        # Degrees are most even at the broadest scale: predict on that graph.
+        size = max(neighborhood_sizes(len(graphs.weights), selection.n_clusters)[-1], 1)
+        columns = slice(size + 1)
         kernel = SharedNeighbors(n_neighbors=size)
-        extension = kernel.extend_from(graphs.search, graphs.distances[:, near], graphs.indices[:, near])
-        solution = Solution(labels, 0.0, 1, (0.0,), True)
-        return Chosen(
-            kernel, graphs.affinity(size), extension, selection.n_clusters,
-            selection.of_rows(prepared.point_of_row), solution, graphs.system,
-        )
-
-    def _keep_real(
-        self, prepared: PreparedPoints, chosen: Chosen, solution: Solution, partial: Ints | None
-    ) -> tuple[Chosen, Solution]:
-        chosen, solution = super()._keep_real(prepared, chosen, solution, partial)
-        if self.significance is None or chosen.n_clusters < 2:
-            return chosen, solution
-        if partial is not None:
-            raise ValueError(
-                f"significance={self.significance!r} may join clusters that partial labels keep apart; leave one out."
-            )
-        weights = prepared.weights
-        tree = hierarchy_of(chosen.affinity, weights, solution.labels, 0, points=prepared.points)
-        labels = heaviest_first(real_clusters(prepared, tree, solution.labels, self.significance), weights)
-        return replace(chosen, n_clusters=int(labels.max()) + 1), replace(solution, labels=labels)
-
-    def _problem(self) -> dict[str, Any]:
-        return {"criterion": "normalized_cut", "equalize": None, "max_iter": 100}
-
-    def _solve(self, posed: PosedProblem, chosen: Chosen, seed: int) -> Solution:
-        assert chosen.solution is not None
-        return chosen.solution
-
-    def __sklearn_tags__(self) -> Tags:
-        return tags_of_inputs(super().__sklearn_tags__(), None, self.metric)
+        extension = kernel.extend_from(graphs.search, graphs.distances[:, columns], graphs.indices[:, columns])
+        affinity, weights = graphs.affinities([size])[0], graphs.weights
+        cut = graphs.problems[size]["gap"] if size in graphs.problems else normalized_cut(affinity, weights)
+        posed = PosedProblem(cut, normalized_cut, weights, np.ones(len(weights)), False)
+        return Choice(
+            kernel, affinity, extension, selection.n_clusters,
+            {"criterion": "normalized_cut", "equalize": None, "max_iter": 100},
+            selection.of_rows(prepared.point_of_row), labels, posed, graphs.system, graphs.search.X,
+        )  # fmt: skip
 
 
-EvenCut.__init__ = explaining(EvenCut.__init__)  # type: ignore[method-assign]
+def _all_cores() -> Any:
+    """Points of a device are compared by the CPU on all cores unless `n_jobs` is set."""
+    from joblib import parallel_config
+
+    return parallel_config("threading", n_jobs=-1)
+
+
+EvenCut.__init__ = explain_parameters(EvenCut.__init__)  # type: ignore[method-assign]
+
+
+def diagnose(
+    X: ArrayLike,
+    labels: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    scale: str | None = "auto",
+    kernel: str | Kernel | None = None,
+    affinity: AffinityLike | None = None,
+    metric: str = "euclidean",
+    cures: bool = True,
+    max_points: int = 20_000,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> BiasReport:
+    """Report whether a clustering is an artefact of density, which bias it has, why, and what cures it.
+
+    It uses only the points and the labels: it estimates density and neighbour graph again, and tests whether every
+    border between two clusters lies in a valley of the density. "mode isolation" is a dense piece cut out of a larger
+    group (Breiman's bias), "sparse subset" a few sparse or isolated points that are split off, and "equal sizes" a
+    cut through a group, typical of k-means and of large bandwidths. If a border is not in a valley, cures are tried and
+    tested in the same way, and the report suggests one that is better. If none is, the verdict is "overlap": density
+    cannot decide. "one body" means that no valley was detected, "unrelated" that the labels do not depend on the
+    points. Fewer than 20 points are never called biased.
+
+    Parameters
+    ----------
+    X : array or tensor of shape (n_samples, n_features), memory map, Dask array or frame, or RowBlocks
+        The points that were clustered. If they are not in the memory of the CPU, a sample of about `max_points` rows is
+        used.
+    labels : array of shape (n_samples,)
+        Their clusters: whole numbers or strings. -1 marks noise, which is not judged; the headline reports its share.
+    sample_weight : array of shape (n_samples,), optional
+        Counts a row as that many copies.
+    scale : {"auto", "standard", None}, default="auto"
+        Scaling of the columns, as in :class:`~evencut.KernelClustering`. If "auto" does not scale but the standard
+        deviations differ by more than three times, scaling is the first cure tried. Repeated rows are one point with a
+        weight; if their labels differ, the most frequent one counts. The report lists these steps.
+    kernel : str or kernel object, optional
+        The kernel that was used, to report the spread of its degrees; `KNN(10)` by default.
+    affinity : array of shape (n_samples, n_samples), optional
+        The affinity that was used, instead of `kernel`.
+    metric : str, default="euclidean"
+        As in :class:`evencut.EvenCut`. Sparse rows are judged along their 50 leading singular vectors, precomputed
+        distances (of at most 5000 points) by classical scaling.
+    cures : bool, default=True
+        Whether to try cures. If False, the verdict depends on the borders alone and is never "overlap".
+    max_points : int, default=20000
+        Larger data are judged on a random sample of this size, and their smallest clusters on all points.
+    random_state : int, default=0
+        Of the sample.
+    n_jobs : int or None, default=None
+        Threads of the neighbour search.
+
+    Returns
+    -------
+    BiasReport
+        Print it; read `biased`, `verdict`, `clusters`, `cures` and `advice`; or write it with `to_html(path)`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from evencut import diagnose
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(400, 2))
+    >>> centre = np.linalg.norm(X, axis=1) < 0.5  # a dense piece of one body
+    >>> diagnose(X, centre).verdict
+    'mode isolation'
+    >>> diagnose(X, X[:, 0] < 0).verdict  # cut in two, and no valley anywhere
+    'one body'
+    >>> diagnose(X, rng.permutation(np.repeat([0, 1], 200))).verdict  # labels in random order
+    'unrelated'
+    >>> two = np.vstack([X, X + 9])
+    >>> diagnose(two, np.repeat(["left", "right"], 400)).biased
+    False
+    """
+    from ..diagnosis import diagnose_labels
+
+    return diagnose_labels(
+        X,
+        labels,
+        cure=EvenCut(scale=scale, metric=metric, random_state=0) if cures else None,
+        sample_weight=sample_weight,
+        scale=scale,
+        kernel=kernel,
+        affinity=affinity,
+        metric=metric,
+        max_points=max_points,
+        random_state=random_state,
+        n_jobs=n_jobs,
+    )

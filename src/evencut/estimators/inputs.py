@@ -1,19 +1,18 @@
-"""Checks of parameters that say what was given, what is allowed, and the cure."""
+"""Checks of parameters, tables and partial labels; errors name the value, what is allowed, and the cure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, validate_data
 
-from .._runtime import warn_user
+from .._runtime import some, warn_user
 from ..criteria import CRITERIA, EQUALIZATIONS
 from ..io import donor_rows, filled_rows, prepared_rows
 from ..kernels import KERNELS, Kernel
@@ -21,6 +20,11 @@ from ..neighbors import METRICS, SparsePoints, check_distances, check_finite, fi
 from ..neighbors.metrics import Metric
 from ..points import SCALES
 from ..solvers import SOLVERS
+from ..solvers.bounds import Bounds
+from ..tensors import Floats, Ints, Mask, to_array
+
+#: The label of rows whose cluster is not known.
+UNKNOWN = -1
 
 
 def check_choice(name: str, value: Any, choices: Any) -> None:
@@ -46,50 +50,73 @@ def check_n_jobs(n_jobs: Any) -> None:
 
 def check_problem(estimator: Any) -> None:
     """Raise for parameters out of range that say which problem is solved, on what, and with how much effort."""
-    choices = {"criterion": CRITERIA, "equalize": EQUALIZATIONS, "solver": SOLVERS, "scale": SCALES}
-    for name, known in choices.items():
-        check_choice(name, getattr(estimator, name), known)
+    for name, choices in (
+        ("criterion", CRITERIA), ("equalize", EQUALIZATIONS), ("solver", SOLVERS), ("scale", SCALES)
+    ):  # fmt: skip
+        check_choice(name, getattr(estimator, name), choices)
     for name in ("n_clusters", "n_init", "max_iter"):
         check_count(name, getattr(estimator, name), auto=name == "n_clusters")
     check_n_jobs(estimator.n_jobs)
 
 
+def problem_of(estimator: Any) -> dict[str, Any]:
+    """The parameters that say which problem is solved, and with how much effort."""
+    return {name: getattr(estimator, name) for name in ("criterion", "equalize", "solver", "n_init", "max_iter")}
+
+
 def kernel_from(kernel: Any) -> Kernel:
-    """A kernel given by name or as an object, as an object of its own."""
-    if isinstance(kernel, str) and kernel in KERNELS:
-        return KERNELS[kernel]()
+    """A kernel given by name or as an object, as a new object."""
     if isinstance(kernel, Kernel):
         return clone(kernel)
+    if isinstance(kernel, str) and kernel in KERNELS:
+        return KERNELS[kernel]()
     known = [*KERNELS]
     if isinstance(kernel, str) and kernel == "auto":
         raise ValueError(f"kernel='auto' is EvenCut now: use EvenCut(n_clusters), or name a kernel: one of {known}.")
-    if isinstance(kernel, str):
-        raise ValueError(f"kernel={kernel!r} is not known; choose one of {known}.")
-    raise ValueError(f"kernel={kernel!r} must be one of {known} or an object of evencut.kernels.")
-
-
-def is_pairwise(kernel: Any) -> bool:
-    """Whether an affinity is given in place of points."""
-    return (isinstance(kernel, Kernel) and kernel.is_pairwise) or (isinstance(kernel, str) and kernel == "precomputed")
+    what = f"is not known; choose one of {known}." if isinstance(kernel, str) else None
+    raise ValueError(f"kernel={kernel!r} {what or f'must be one of {known} or an object of evencut.kernels.'}")
 
 
 def check_points(
-    estimator: Any, X: Any, pairwise: bool, metric: Metric, *, reset: bool, dtype: Any = (np.float64, np.float32)
+    estimator: Any, X: Any, kernel: Kernel | None, *, reset: bool, dtype: Any = (np.float64, np.float32)
 ) -> Any:
-    """What a user gives as X as an array, or a sparse matrix where it may be one; square distances are checked."""
-    refuse_dask(X, type(estimator).__name__)
+    """What a user gives as X as an array, or a sparse matrix if that is allowed; square distances are checked."""
+    if callable(getattr(X, "__dask_graph__", None)):
+        raise TypeError(
+            f"{type(estimator).__name__} holds all points in memory, but X is a Dask collection; use "
+            "LandmarkClustering, which reads it in blocks, or pass X.compute()."
+        )
+    metric, pairwise = estimator.metric, kernel is not None and kernel.is_pairwise
     X = check_rows(
         estimator,
-        check_finite(X),
+        check_finite(X) if sparse.issparse(X) else X,
         reset=reset,
         fill=not (pairwise or metric == "precomputed"),
         accept_sparse=_accepted_sparse(pairwise, metric),
-        dtype=list(dtype) if isinstance(dtype, tuple) else dtype,
+        dtype=dtype,
         ensure_min_samples=2 if reset else 1,
     )
-    if metric == "precomputed" and sparse.issparse(X):
-        X = fill_distances(X)
-    return check_distances(X) if reset and metric == "precomputed" else X
+    if metric == "precomputed":
+        X = fill_distances(X) if sparse.issparse(X) else X
+        return check_distances(X) if reset else X
+    # In few columns points on a circle or a sphere are places, not directions.
+    may_be_directions = kernel is None and metric == "euclidean" and isinstance(X, np.ndarray) and X.shape[1] >= 8
+    if reset and may_be_directions and abs(np.einsum("ij,ij->i", X, X) - 1).max() < 1e-3:
+        warn_user('all rows have length 1: metric="cosine" compares them as directions.')
+    return X
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> Floats:
+    """Weights of the rows as an array; ones if none are given."""
+    weights = np.ones(n_rows) if sample_weight is None else to_array(sample_weight).astype(np.float64)
+    weights = np.full(n_rows, weights) if weights.ndim == 0 else weights
+    if weights.shape != (n_rows,):
+        raise ValueError(f"sample_weight has shape {weights.shape}; give one weight for each of {n_rows} rows.")
+    if not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise ValueError("sample_weight must be finite and not negative.")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every point; give at least one non-zero weight.")
+    return weights
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool, fill: bool = True, **checks: Any) -> Any:
@@ -99,18 +126,25 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, fill: bool = True, **chec
     from the nearest rows, with a warning, where `fill` is set. `checks` go on to :func:`sklearn.utils.check_array`.
     """
     donors = None if reset else getattr(estimator, "_complete_rows", None)
-    rows, header, done = prepared_rows(X, None if reset else getattr(estimator, "table_", None), donors)
+    table = None if reset else getattr(estimator, "table_", None)
+    is_plain = table is None and type(X) is np.ndarray and X.dtype.kind in "biuf"
+    rows, header, done = (X, None, None) if is_plain else prepared_rows(X, table, donors)
     if reset and done is not None:
         estimator.table_ = done
     if fill and done is None:
-        rows = _without_missing(estimator, rows, donors, reset)
+        rows = _without_missing(rows, donors)
     if header is None:
-        return validate_data(estimator, rows, reset=reset, **checks)
-    validate_data(estimator, header, reset=reset, skip_check_array=True)
-    return check_array(rows, estimator=estimator, input_name="X", **checks)
+        values = validate_data(estimator, rows, reset=reset, **checks)
+    else:
+        validate_data(estimator, header, reset=reset, skip_check_array=True)
+        values = check_array(rows, estimator=estimator, input_name="X", **checks)
+    # A memory map may be larger than memory.
+    if fill and reset and done is None and type(values) is np.ndarray and not isinstance(X, np.memmap):
+        estimator._complete_rows = donor_rows(values, "neighbors")
+    return values
 
 
-def _without_missing(estimator: Any, rows: Any, donors: Any, reset: bool) -> Any:
+def _without_missing(rows: Any, donors: Any) -> Any:
     """Rows of numbers whose missing values were filled in; what cannot be filled is left to the check of arrays."""
     values = rows
     if isinstance(rows, list | tuple):
@@ -118,7 +152,6 @@ def _without_missing(estimator: Any, rows: Any, donors: Any, reset: bool) -> Any
             values = np.array(rows, dtype=np.float64)
         except (TypeError, ValueError):
             return rows
-    # A memory map may be larger than memory.
     if type(values) is not np.ndarray or values.ndim != 2 or values.dtype.kind != "f" or not values.size:
         return rows
     if np.isnan(values).any() and not np.isinf(values).any():
@@ -128,8 +161,6 @@ def _without_missing(estimator: Any, rows: Any, donors: Any, reset: bool) -> Any
         for message in messages:
             warn_user(f"{message}.")
         rows = values
-    if reset:
-        estimator._complete_rows = donor_rows(values, "neighbors")
     return rows
 
 
@@ -144,11 +175,12 @@ def scaling_of(estimator: Any) -> str | None:
 
 def tags_of_inputs(tags: Tags, kernel: Any, metric: Metric) -> Tags:
     """What scikit-learn wants to know of the data an estimator takes."""
-    tags.input_tags.pairwise = is_pairwise(kernel) or metric == "precomputed"
-    tags.input_tags.allow_nan = not tags.input_tags.pairwise
     chosen = KERNELS[kernel]() if isinstance(kernel, str) and kernel in KERNELS else kernel
-    has_no_use = isinstance(chosen, Kernel) and chosen.needs_coordinates
-    tags.input_tags.sparse = bool(_accepted_sparse(is_pairwise(kernel), metric)) and not has_no_use
+    takes_affinity = isinstance(chosen, Kernel) and chosen.is_pairwise
+    needs_coordinates = isinstance(chosen, Kernel) and chosen.needs_coordinates
+    tags.input_tags.pairwise = takes_affinity or metric == "precomputed"
+    tags.input_tags.allow_nan = not tags.input_tags.pairwise
+    tags.input_tags.sparse = bool(_accepted_sparse(takes_affinity, metric)) and not needs_coordinates
     return tags
 
 
@@ -170,7 +202,7 @@ def check_metric(metric: Any, kernel: Kernel | None = None) -> None:
 
 
 def check_space(kernel: Kernel | None, points: Any, metric: Metric) -> None:
-    """Raise for a kernel that needs coordinates where there are none."""
+    """Raise for a kernel that needs coordinates if the points have none."""
     if kernel is not None and kernel.needs_coordinates and not is_dense(points):
         what = "sparse rows" if isinstance(points, SparsePoints) else f"metric={metric!r}"
         raise ValueError(
@@ -179,38 +211,150 @@ def check_space(kernel: Kernel | None, points: Any, metric: Metric) -> None:
         )
 
 
-def refuse_dask(X: Any, name: str) -> None:
-    """Raise for data that an estimator in memory cannot take."""
-    if callable(getattr(X, "__dask_graph__", None)):
-        raise TypeError(
-            f"{name} holds all points in memory, but X is a Dask collection; use "
-            "LandmarkClustering, which reads it block by block, or pass X.compute()."
-        )
-
-
-def seed_from(random_state: Any) -> int:
-    """A whole number drawn from what a user gives as `random_state`."""
-    return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def check_n_clusters(n_clusters: int, prepared: Any) -> None:
-    """Raise where there are fewer distinct points than clusters."""
-    n_points = len(prepared.weights)
-    if n_points < n_clusters:
-        n_rows = int((prepared.point_of_row >= 0).sum())
+def check_n_clusters(n_clusters: int | str | None, n_points: int, n_rows: int) -> None:
+    """Raise for fewer distinct points than clusters; `n_rows` counts repeated points too."""
+    if isinstance(n_clusters, Integral) and n_points < n_clusters:
         what = "points" if n_points == n_rows else f"distinct points among {n_rows} rows"
         raise ValueError(
             f"n_clusters={n_clusters} is more than the {n_points} {what} given; ask for at most {n_points} clusters."
         )
 
 
-@contextmanager
-def memory_advice(n_points: int) -> Iterator[None]:
-    """Name the right tool where an affinity does not fit in memory."""
-    try:
-        yield
-    except MemoryError as error:
-        raise MemoryError(
-            f"the affinity of {n_points} points does not fit in memory ({error}); use kernel='knn', or "
-            "LandmarkClustering, which never holds it."
-        ) from error
+def check_sizes(estimator: Any, weights: Floats, is_supervised: bool) -> Bounds | None:
+    """The limits on the weight of a cluster, checked; None without any."""
+    smallest, largest = estimator.min_size, estimator.max_size
+    if smallest is None and largest is None:
+        return None
+    for name, value in (("min_size", smallest), ("max_size", largest)):
+        if value is not None and not (_is_number(value) and np.isfinite(value) and value > 0):
+            raise ValueError(f"{name}={value!r} must be a positive number of rows (their weight), or None.")
+    if smallest is not None and largest is not None and smallest > largest:
+        raise ValueError(f"min_size={smallest!r} is more than max_size={largest!r}; exchange them.")
+    if is_supervised:
+        raise ValueError(
+            "min_size and max_size cannot be combined with partial labels, must_link or cannot_link; leave one out."
+        )
+    bounds = Bounds(weights, float(smallest or 0.0), float(largest or np.inf))
+    if not isinstance(estimator.n_clusters, str):
+        bounds.check(estimator.n_clusters)
+    elif bounds.min_clusters > bounds.max_clusters:
+        raise ValueError(
+            f"no number of clusters fits min_size={smallest!r} and max_size={largest!r} for {weights.sum():g} rows; "
+            "widen the limits."
+        )
+    return bounds
+
+
+def check_noise(noise: Any) -> None:
+    """Raise unless it is None or a threshold of outlier scores."""
+    if noise is not None and not (_is_number(noise) and 0 <= noise <= 1):
+        raise ValueError(
+            f"noise={noise!r} must be an outlier score from 0 to 1, above which rows are labelled -1, such as 0.5; or "
+            "None."
+        )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def check_significance(significance: Any) -> None:
+    """Raise unless it is None or a level between 0 and 1."""
+    if significance is not None and not (_is_number(significance) and 0 < significance < 1):
+        raise ValueError(
+            f"significance={significance!r} must be a level between 0 and 1, such as 0.05, at which splits are tested; "
+            "or None."
+        )
+
+
+def check_partial(estimator: Any, y: Any, n_rows: int) -> Ints | None:
+    """Partial labels as numbers of clusters, -1 where unknown; None if there are none, or none is missing.
+
+    Unknown are -1, NaN, None and the missing values of pandas. Names are numbered in their order (categories in
+    theirs), and kept as `classes_` of the estimator. Complete labels say nothing about what to find: scikit-learn
+    hands them to every estimator, for scoring.
+    """
+    if y is None:
+        return None
+    values, order = _with_order(y)
+    if values.shape != (n_rows,):
+        raise ValueError(f"y has shape {values.shape}; give one label for each of {n_rows} rows, -1 where unknown.")
+    unknown = _is_unknown(values)
+    if not unknown.any() or unknown.all():
+        return None
+    labels = np.full(n_rows, UNKNOWN, dtype=np.int64)
+    known = values[~unknown]
+    if any(isinstance(value, str) for value in known.tolist()) or order is not None:
+        estimator.classes_ = _names(known, order, estimator.n_clusters)
+        number = {name: place for place, name in enumerate(estimator.classes_.tolist())}
+        labels[~unknown] = [number[name] for name in known.tolist()]
+    else:
+        labels[~unknown] = _numbers(known)
+    return labels
+
+
+def refuse_partial(estimator: Any, y: Any) -> None:
+    """Raise for partial labels where nothing can be done with them; complete labels are ignored."""
+    if y is None:
+        return
+    unknown = _is_unknown(_with_order(y)[0])
+    if unknown.any() and not unknown.all():
+        raise ValueError(
+            f"y has no label for {unknown.sum()} of {len(unknown)} rows, but {type(estimator).__name__} cannot use "
+            "partial labels; use KernelClustering or LandmarkClustering, or leave y out."
+        )
+
+
+def _with_order(y: Any) -> tuple[NDArray[Any], list[Any] | None]:
+    """Labels as an array, and their order where they are categories of pandas."""
+    categorical = y if hasattr(y, "categories") else getattr(y, "cat", None)
+    order = getattr(categorical, "categories", None)
+    return np.asarray(y), None if order is None else list(order)
+
+
+def is_missing(labels: NDArray[Any]) -> Mask:
+    """Where a label is NaN, None or a missing value of pandas, which answers no comparison."""
+    if labels.dtype.kind == "f":
+        return np.isnan(labels)
+    if labels.dtype.kind != "O":
+        return np.zeros(labels.shape, dtype=bool)
+    missing = [
+        value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
+        for value in labels.ravel().tolist()
+    ]
+    return np.array(missing, dtype=bool).reshape(labels.shape)
+
+
+def _is_unknown(labels: NDArray[Any]) -> Mask:
+    """Where a label is not known: -1, or missing."""
+    unknown = is_missing(labels)
+    if labels.dtype.kind in "iufO":
+        unknown[~unknown] = np.array(labels[~unknown] == UNKNOWN, dtype=bool)
+    return unknown
+
+
+def _names(known: NDArray[Any], order: list[Any] | None, n_clusters: Any) -> NDArray[Any]:
+    """The names among the labels, in their order."""
+    numbers = [value for value in known.tolist() if not isinstance(value, str)]
+    if order is None and numbers:
+        raise ValueError(
+            f"y holds words and {numbers[0]!r}; give words only, or whole numbers from 0, and -1 where unknown."
+        )
+    present = set(known.tolist())
+    names = sorted(present) if order is None else [name for name in order if name in present]
+    if not isinstance(n_clusters, str) and len(names) > n_clusters:
+        raise ValueError(
+            f"y names {len(names)} clusters ({some([str(name) for name in names])}), but n_clusters={n_clusters}; "
+            f"ask for at least {len(names)}."
+        )
+    return np.array(names)
+
+
+def _numbers(known: NDArray[Any]) -> Ints:
+    """Labels that are whole numbers from 0."""
+    for value in np.unique(known).tolist() if known.dtype.kind != "O" else known.tolist():
+        if not isinstance(value, Real) or not float(value).is_integer() or value < 0:
+            raise ValueError(
+                f"y holds {value!r}; labels are whole numbers from 0 or words, and -1 (or NaN, or None) where unknown."
+            )
+    return known.astype(np.int64)

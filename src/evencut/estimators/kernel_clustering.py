@@ -1,24 +1,23 @@
-"""Kernel clustering: one criterion on one kernel, by one solver, with density equalisation where asked for."""
+"""One criterion on one kernel by one solver, with optional density equalisation; two criteria under their names."""
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
-from typing import Any
+import inspect
+import re
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import Tags
 
+from .._runtime import step
 from ..affinity import as_affinity
-from ..criteria import PosedProblem
 from ..kernels import Kernel, SharedNeighbors, affinity_of
 from ..points import PreparedPoints
 from ..selection import Selection, number_of_affinity
-from ..solvers import Solution, solve
 from ..tensors import is_tensor, to_array
-from .clustering import Chosen, Clustering
-from .constraints import Links
-from .devices import number_on_device
-from .inputs import check_metric, check_problem, kernel_from, tags_of_inputs
+from .clustering import Choice, Clustering, FitInput, FitResult
+from .fitting import number_from_sample
+from .inputs import check_metric, check_problem, kernel_from, problem_of
 
 
 @dataclass(eq=False, repr=False)
@@ -48,7 +47,7 @@ class KernelClustering(Clustering):
         As in :func:`evencut.solvers.solve`.
     scale : {"auto", "standard", None}, default="auto"
         `"standard"` divides the columns by their standard deviations. `"auto"` does so if these differ by more than ten
-        times, as in a table of different units, unless the kernel has a length of its own, such as `Gaussian(0.5)`.
+        times, as in a table of different units, unless the kernel has a length, such as `Gaussian(0.5)`.
         `None` leaves the columns unchanged. A precomputed affinity is never scaled.
     metric : str, default="euclidean"
         As in :class:`EvenCut`.
@@ -140,48 +139,84 @@ class KernelClustering(Clustering):
     max_iter: int = 100
 
     def _check_parameters(self) -> Kernel:
-        """Raise for parameters out of range; the kernel as an object."""
         check_problem(self)
-        kernel = self._kernel()
+        kernel = SharedNeighbors() if self.kernel is None else kernel_from(self.kernel)
         check_metric(self.metric, kernel)
         return kernel
 
-    def _kernel(self) -> Kernel:
-        return SharedNeighbors() if self.kernel is None else kernel_from(self.kernel)
-
     def _scaling(self, X: Any = None) -> str | None:
-        # A length that was given with the kernel is one of the columns as they are.
-        measured = self.kernel is not None and kernel_from(self.kernel).has_units
-        return None if self.scale == "auto" and measured else self.scale
+        # The length of a kernel is one of the columns unchanged.
+        has_units = self.kernel is not None and kernel_from(self.kernel).has_units
+        return None if self.scale == "auto" and has_units else self.scale
 
-    def _choose(
-        self, prepared: PreparedPoints, kernel: Kernel | None, seed: int, least: int, links: Links | None
-    ) -> Chosen:
-        """The kernel's affinity and, with `n_clusters="auto"`, the number of clusters that suits it."""
-        assert kernel is not None
-        points, weights = prepared.points, prepared.weights
-        affinity, extension = affinity_of(kernel, points, weights=weights, n_jobs=self.n_jobs)
-        if is_tensor(points) or not isinstance(self.n_clusters, str):
-            return Chosen(kernel, affinity, extension, number_on_device(self, points, seed))
-        selection = Selection.of_numbers(number_of_affinity(affinity, weights, seed), least)
-        n_clusters = selection.n_clusters
-        return Chosen(kernel, affinity, extension, n_clusters, selection)
+    def _choose(self, prepared: PreparedPoints, inputs: FitInput, seed: int, min_clusters: int) -> Choice:
+        assert inputs.kernel is not None
+        step("neighbours and affinity", 1, 3)
+        points, weights, selection = prepared.points, prepared.weights, None
+        affinity, extension = affinity_of(inputs.kernel, points, weights=weights, n_jobs=self.n_jobs)
+        if not isinstance(self.n_clusters, str):
+            n_clusters = int(self.n_clusters)
+        elif is_tensor(points):
+            n_clusters = number_from_sample(self, points, seed)
+        else:
+            selection = Selection.of_numbers(number_of_affinity(affinity, weights, seed), min_clusters)
+            n_clusters = selection.n_clusters
+        return Choice(inputs.kernel, affinity, extension, n_clusters, problem_of(self), selection)
 
-    def _problem(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("criterion", "equalize", "solver", "n_init", "max_iter")}
-
-    def _solve(self, posed: PosedProblem, chosen: Chosen, seed: int) -> Solution:
-        options = {name: getattr(self, name) for name in ("solver", "n_init", "max_iter")}
-        return solve(posed.problem, chosen.n_clusters, random_state=seed, **options)
-
-    def _record(self, prepared: PreparedPoints, chosen: Chosen, posed: PosedProblem, solution: Solution) -> None:
-        super()._record(prepared, chosen, posed, solution)
-        order = prepared.given_order
-        self.equalizing_scale_ = posed.scale[order]
-        self.degrees_ = to_array(as_affinity(chosen.affinity).degrees())[order]
-        self.energy_ = solution.energy
-        self.energy_trace_ = np.array(solution.trace)
+    def _record(self, inputs: FitInput, result: FitResult) -> Self:
+        solution, order = result.solution, result.points.given_order
+        self.equalizing_scale_ = result.posed.scale[order]
+        self.degrees_ = to_array(as_affinity(result.choice.affinity).degrees())[order]
+        self.energy_, self.energy_trace_ = solution.energy, np.array(solution.trace)
         self.n_iter_ = solution.n_iter
+        return super()._record(inputs, result)
 
-    def __sklearn_tags__(self) -> Tags:
-        return tags_of_inputs(super().__sklearn_tags__(), self.kernel, self.metric)
+
+def _with_sections(own: str, general: str) -> str:
+    """A docstring with the parameters and attributes of the general estimator, without `criterion`."""
+    sections = general[general.index("Parameters\n---") : general.index("Notes\n---")]
+    sections = re.sub(r"^criterion :.*\n(?: .*\n)+", "", sections, flags=re.MULTILINE)
+    introduction, examples = own.split("Examples\n---")
+    return f"{introduction}{sections}Examples\n---{examples}"
+
+
+class _NamedCriterion(KernelClustering):
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
+        if cls.__doc__ and KernelClustering.__doc__:  # neither is there under python -OO
+            cls.__doc__ = _with_sections(inspect.cleandoc(cls.__doc__), inspect.cleandoc(KernelClustering.__doc__))
+
+
+@dataclass(eq=False, repr=False)
+class NormalizedCut(_NamedCriterion):
+    r"""Normalised cut: :class:`KernelClustering` with its default criterion, under its own name (eq. 10).
+
+    .. math:: -\sum_k \frac{\sum_{pq \in S_k} A_{pq}}{\sum_{p \in S_k} d_p}
+
+    Examples
+    --------
+    >>> from evencut import NormalizedCut
+    >>> NormalizedCut(2, kernel="gaussian", random_state=0).fit_predict([[0.0], [0.1], [3.0], [3.1]])
+    array([0, 0, 1, 1])
+    """
+
+    criterion: str = field(default="normalized_cut", init=False)
+
+
+@dataclass(eq=False, repr=False)
+class KernelKMeans(_NamedCriterion):
+    r"""Kernel k-means: :class:`KernelClustering` with the average association criterion (eqs 8, 9).
+
+    .. math:: -\sum_k \frac{\sum_{pq \in S_k} A_{pq}}{|S_k|}
+
+    Prone to isolating dense clumps (Breiman's bias) unless `equalize` or an adaptive kernel equalises the density; with
+    a Gaussian kernel of large bandwidth it is k-means (eq. 44).
+
+    Examples
+    --------
+    >>> from evencut import KernelKMeans
+    >>> KernelKMeans(2, kernel="gaussian", random_state=0).fit_predict([[0.0], [0.1], [3.0], [3.1]])
+    array([0, 0, 1, 1])
+    """
+
+    criterion: str = field(default="average_association", init=False)

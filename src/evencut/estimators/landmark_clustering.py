@@ -3,47 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..affinity import as_affinity
 from ..kernels import SharedNeighbors
-from ..landmarks import LandmarkGraph, RowBlocks, solve_landmarks
+from ..landmarks import (
+    Attachment,
+    LandmarkGraph,
+    RowBlocks,
+    RowReservoir,
+    default_landmarks,
+    draw_rows,
+    landmark_graph,
+    sample_rows,
+)
 from ..landmarks.blocks import is_lazy
 from ..neighbors import SparsePoints
 from ..selection import Selection, number_of_affinity
 from ..solvers import Solution
-from ..tensors import Floats, Ints, asarray_like, is_tensor, to_array
-from .certainty import check_noise
-from .devices import fit_landmark_tensor, many_pairs, tensors_too
-from .fitting import whole_or_nothing
-from .inputs import check_choice, check_count, check_problem, seed_from
-from .landmark_certainty import LandmarkCertaintyMixin, measure_certainty
-from .landmark_inputs import count_landmarks, rows_of, whole_masses
-from .leaks import mixing_rates
-from .partial_labels import check_partial, labels_of_landmarks, solve_steered
-from .prediction import mean_separation
-from .stream_fits import StreamMixin
+from ..tensors import Floats, Ints, asarray_like, is_foreign, is_tensor, result_like, runs_on_device, to_array
+from .fitting import (
+    accepts_tensors,
+    atomic_fit,
+    device_is_faster,
+    results_like,
+    unchanged_on_failure,
+    warn_of_early_stop,
+)
+from .inputs import check_choice, check_count, check_noise, check_partial, check_problem, problem_of, scaling_of
+from .landmark_inputs import (
+    count_landmarks,
+    measure_certainty,
+    measure_rows,
+    row_probabilities,
+    rows_of,
+    score_rows,
+    whole_masses,
+)
+from .matching import match_codes
+from .model import mean_separation, mixing_rates
+from .supervision import labels_of_landmarks, solve_with_labels
 
 __all__ = ["LandmarkClustering"]
 
 
 @dataclass(eq=False, repr=False)
-class LandmarkClustering(
-    LandmarkCertaintyMixin,
-    StreamMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    ClusterMixin,
-    BaseEstimator,
-):
+class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     r"""Kernel clustering with landmarks, for data larger than memory or spread over several machines.
 
     A row p is described by the weights :math:`B_{pj}` of its nearest landmarks j. The landmark graph
@@ -157,7 +171,13 @@ class LandmarkClustering(
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
 
-    @whole_or_nothing
+    #: The rows of the fit, until their probabilities and outlier scores are computed, and these.
+    _fitted_rows = None  # type: RowBlocks | None
+    _of_rows = None  # type: tuple[Floats, Floats] | None
+    #: The rows whose label was given.
+    _is_given = None  # type: Any
+
+    @atomic_fit
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> LandmarkClustering:
         """Cluster the rows.
 
@@ -180,34 +200,75 @@ class LandmarkClustering(
         """
         self._check_parameters()
         if is_tensor(X):
-            return fit_landmark_tensor(self, X, y, sample_weight)
-        return self._fit_array(X, y, sample_weight)
+            X, y = self._tensor_or_array(X, y, sample_weight)
+        rows = rows_of(self, X, reset=True)
+        known = check_partial(self, y, rows.n_rows)
+        if known is not None and is_lazy(X):
+            raise TypeError("partial labels do not go with a Dask collection; pass an array, a memory map or files.")
+        size = (rows.n_rows, rows.n_features)
+        n_landmarks = count_landmarks(self.n_landmarks, self.n_clusters, *size, sparse.issparse(X))
+        mass, mass_unit = whole_masses(sample_weight, X, rows)
+        self._cluster(self._sample(rows, self._new_seed(), mass), n_landmarks, rows, known, mass_unit)
+        if is_lazy(X):
+            self.labels_ = self._lazy_labels(rows)
+        elif not isinstance(X, RowBlocks):
+            self.labels_, self._fitted_rows = rows.filled(self.attachment_.predict), rows
+            if known is not None:
+                self._is_given = known >= 0
+                self.labels_[self._is_given] = known[self._is_given]
+        return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Any:
         """Cluster the rows and return their labels; parameters as in :meth:`fit`."""
         return self.fit(X, y, sample_weight=sample_weight).labels_
 
-    def _fit_array(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> LandmarkClustering:
-        rows = rows_of(self, X, reset=True)
-        partial = check_partial(self, y, rows.n_rows)
-        if partial is not None and is_lazy(X):
-            raise TypeError("partial labels do not go with a Dask collection; pass an array, a memory map or files.")
-        size = (rows.n_rows, rows.n_features)
-        n_landmarks = count_landmarks(self.n_landmarks, self.n_clusters, *size, sparse.issparse(X))
-        mass, mass_unit = whole_masses(sample_weight, X, rows)
-        drawn = self._draw(rows, seed_from(self.random_state), mass)
-        self._cluster_sample(drawn, n_landmarks, rows, partial, mass_unit)
-        if is_lazy(X):
-            self.labels_ = self._lazy_labels(rows)
-        elif not isinstance(X, RowBlocks):
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Add one batch of a stream; memory does not grow with their number.
+
+        The model is that of a sample of all rows so far, the distinct ones whose values have the smallest hashes.
+        :meth:`fit` keeps the same sample: the batches may come in any order and of any size, and the model is that of
+        one fit to all rows. `stream_.n_seen` counts the rows; `labels_` are those of
+        the batch. Clusters keep the numbers that they had after the batches before.
+
+        Parameters
+        ----------
+        X : array, frame, sparse matrix or RowBlocks of shape (n_rows, n_features)
+            The first batch must hold as many distinct rows as there are clusters.
+        y : ignored
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from evencut import LandmarkClustering
+        >>> from sklearn.datasets import make_blobs
+        >>> from sklearn.metrics import adjusted_rand_score
+        >>> X, _ = make_blobs(3000, centers=5, random_state=0)
+        >>> model = LandmarkClustering(5, random_state=0)
+        >>> for batch in (X[2000:], X[:1000], X[1000:2000]):
+        ...     _ = model.partial_fit(batch)
+        >>> adjusted_rand_score(model.predict(X), LandmarkClustering(5, random_state=0).fit_predict(X))
+        1.0
+        """
+        self._check_parameters()
+        with unchanged_on_failure(self):
+            previous: RowReservoir | None = getattr(self, "stream_", None)
+            earlier = None if previous is None else self.attachment_
+            rows = rows_of(self, to_array(X) if is_tensor(X) or is_foreign(X) else X, reset=previous is None)
+            stream = self._sample(rows, self._new_seed() if previous is None else previous.seed)
+            stream = stream if previous is None else previous + stream
+            n_landmarks, size = self.n_landmarks, (stream.n_seen, rows.n_features)
+            if isinstance(n_landmarks, str):
+                n_landmarks = count_landmarks(n_landmarks, self.n_clusters, *size, False)
+            self._cluster(stream, min(n_landmarks, stream.n_seen), earlier=earlier)
+            self.stream_, self._fitted_rows = stream, rows
             self.labels_ = rows.filled(self.attachment_.predict)
-            self._fitted_rows = rows
-            if partial is not None:
-                self._is_given = partial >= 0
-                self.labels_[self._is_given] = partial[self._is_given]
+            results_like(self, X)
         return self
 
-    @tensors_too
+    @accepts_tensors
     def predict(self, X: Any, noise: float | None = None) -> Any:
         """Clusters of rows; a lazy Dask array where `X` is lazy.
 
@@ -232,11 +293,44 @@ class LandmarkClustering(
             return self._lazy_labels(rows_of(self, X, reset=False, count=False))
         rows = rows_of(self, X, reset=False)
         labels = rows.filled(self.attachment_.predict)
-        return labels if noise is None else self._without_noise(rows, labels, noise)
+        if noise is None:
+            return labels
+        return np.where(rows.gathered(partial(score_rows, self.attachment_, self._certainty)) > noise, -1, labels)
 
-    @tensors_too
+    @accepts_tensors
+    def predict_proba(self, X: Any) -> Floats:
+        r"""Probability of each cluster for rows, from their landmarks.
+
+        .. math:: P_{pk} \propto \Bigl(\sum_j B_{pj} s_{jk}\Bigr)^{\beta}
+
+        with :math:`s_{jk}` the share of the links of landmark j in cluster k, and :math:`\beta` as in
+        :meth:`EvenCut.predict_proba`. Beyond three standard deviations from its landmarks, the probabilities of a row
+        approach equality.
+
+        Parameters
+        ----------
+        X : array, memory map, sparse matrix, Dask array or frame, or RowBlocks
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_clusters)
+            Rows sum to one.
+
+        Examples
+        --------
+        >>> from evencut import LandmarkClustering
+        >>> from sklearn.datasets import make_blobs
+        >>> X, _ = make_blobs(3000, centers=[[0, 0], [9, 0]], random_state=0)
+        >>> model = LandmarkClustering(2, n_landmarks=100, random_state=0).fit(X)
+        >>> model.predict_proba([[0.0, 0.0], [500.0, 500.0]]).max(axis=1).round(1)
+        array([1. , 0.5])
+        """
+        check_is_fitted(self)
+        return rows_of(self, X, reset=False).gathered(partial(row_probabilities, self.attachment_, self._certainty))
+
+    @accepts_tensors
     def transform(self, X: Any) -> Floats:
-        """Distances to the clusters: one less the share of each cluster in the weights of a row's landmarks.
+        """Distances to the clusters: 1 minus the share of each cluster in the weights of a row's landmarks.
 
         Parameters
         ----------
@@ -262,86 +356,141 @@ class LandmarkClustering(
         float
             Between -1 and 1; higher is better. Comparable across numbers of clusters.
         """
-        away = to_array(self.transform(X))
-        own, n_clusters = away.argmin(axis=1), self.n_clusters_
+        distances = to_array(self.transform(X))
+        own, n_clusters = distances.argmin(axis=1), self.n_clusters_
         labels, weights = to_array(self.landmark_labels_), to_array(self.landmark_weights_)
         return mean_separation(
-            np.bincount(own, away.min(axis=1), n_clusters),
+            np.bincount(own, distances.min(axis=1), n_clusters),
             np.bincount(own, minlength=n_clusters).astype(np.float64),
             np.bincount(labels, weights, n_clusters),
             mixing_rates(self.landmark_affinity_, labels, n_clusters),
-            len(away),
+            len(distances),
         )
+
+    def predict_blocks(self, X: Any, skip: Collection[int] = ()) -> Iterator[tuple[int, Ints]]:
+        """Number and labels of each block of rows, when it is finished; blocks in `skip` are left out."""
+        check_is_fitted(self)
+        return rows_of(self, X, reset=False).results(self.attachment_.predict, skip)
+
+    @property
+    def probabilities_(self) -> Any:
+        """Probability of the cluster of each row."""
+        probabilities, _ = self._row_certainty()
+        return result_like(self.labels_, probabilities)
+
+    @property
+    def outlier_scores_(self) -> Any:
+        """How far each row lies outside of its cluster, from 0 to 1."""
+        _, scores = self._row_certainty()
+        return result_like(self.labels_, scores)
 
     @property
     def _fitted_points(self) -> Any:
         """The landmarks; None before a fit."""
         return getattr(getattr(self, "attachment_", None), "landmarks", None)
 
-    def _runs_there(self, X: Any) -> bool:
+    def _predicts_on_device(self, X: Any) -> bool:
         """Whether a model of arrays labels these tensors on their device."""
         dense = not isinstance(self._fitted_points, SparsePoints)
-        return dense and self.metric == "euclidean" and many_pairs(len(X) * len(self._fitted_points))
+        return dense and self.metric == "euclidean" and device_is_faster(len(X) * len(self._fitted_points))
 
     @property
     def _n_features_out(self) -> int:
         return self.n_clusters_
 
-    def predict_blocks(self, X: Any, skip: Collection[int] = ()) -> Iterator[tuple[int, Ints]]:
-        """Number and labels of each block of rows, as they are finished; blocks in `skip` are left out."""
-        check_is_fitted(self)
-        return rows_of(self, X, reset=False).results(self.attachment_.predict, skip)
+    def _tensor_or_array(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+        """The tensor, if the fit runs on its device, else its values as an array; and the labels as an array."""
+        from ..gpu.arrays import check_tensor
 
-    def _solve(self, graph: LandmarkGraph, seed: int, rows: Any, partial: Ints | None) -> Solution:
-        """Cluster the landmarks, steered by partial labels of the rows, and keep what labels a row."""
+        X, y = check_tensor(X), to_array(y) if is_tensor(y) else y
+        is_plain = sample_weight is None and self.metric == "euclidean"
+        stays = is_plain and runs_on_device(X) and check_partial(self, y, len(X)) is None
+        return X if stays else to_array(X), y
+
+    def _new_seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    @property
+    def _has_unit_rows(self) -> bool:
+        """Whether rows are sampled at unit length: not where columns are scaled before."""
+        return self.metric == "cosine" and self.scale != "standard"
+
+    def _sample(self, rows: RowBlocks, seed: int, mass: Ints | None = None) -> RowReservoir:
+        """The sample of the rows, of a size that does not depend on how many there are."""
+        n_clusters = 1 if isinstance(self.n_clusters, str) else self.n_clusters
+        n_landmarks = self.n_landmarks
+        if isinstance(n_landmarks, str):
+            # Those of a million rows, which have the most.
+            n_landmarks = default_landmarks(10**6, rows.n_features, n_clusters)
+        return draw_rows(rows, sample_rows(n_landmarks, rows.n_features), seed, mass, self._has_unit_rows)
+
+    def _cluster(
+        self,
+        sample: RowReservoir,
+        n_landmarks: int,
+        rows: RowBlocks | None = None,
+        known: Ints | None = None,
+        mass_unit: float = 1.0,
+        earlier: Attachment | None = None,
+    ) -> None:
+        """Cluster a sample, with the known labels of rows or the numbers of an earlier model; record the model."""
+        unit: dict[str, Any] = {"metric": self.metric, "unit": self._has_unit_rows, "mass_unit": mass_unit}
+        graph = landmark_graph(
+            sample, n_landmarks, n_nearest=self.n_nearest, density=self.landmark_density, scale=scaling_of(self),
+            n_jobs=self.n_jobs, **unit,
+        )  # fmt: skip
+        n_found, n_clusters = len(graph.attachment.landmarks), self.n_clusters
+        if not isinstance(n_clusters, str) and n_found < n_clusters:
+            raise ValueError(
+                f"n_clusters={n_clusters} is more than the {n_found} distinct points found for landmarks; ask for at "
+                f"most {n_found} clusters."
+            )
         weights, labelled = graph.weights, graph.labelled
         if graph.are_all_points and self.n_nearest > 1:
             graph = self._graph_of_points(graph)
-        n_clusters = self.n_clusters
+        affinity = graph.used_affinity
+        ones = np.ones(affinity.shape[0])
         if isinstance(n_clusters, str):
-            affinity = graph.used_affinity
-            numbers = number_of_affinity(affinity, np.ones(affinity.shape[0]), seed)
-            n_clusters = Selection.of_numbers(numbers, 1).n_clusters
-            n_clusters = n_clusters if partial is None else max(n_clusters, int(partial.max()) + 1)
-        how = {name: getattr(self, name) for name in ("criterion", "equalize", "solver", "n_init", "max_iter")}
-        if partial is None:
-            solution = solve_landmarks(graph, n_clusters, seed=seed, **how)
-        else:
-            held = labels_of_landmarks(partial, rows, graph, n_clusters)
-            solution = solve_steered(graph.used_affinity, np.ones(len(held)), held, n_clusters, seed=seed, **how)[1]
-        if self._earlier is not None:
-            solution = replace(solution, labels=self._renumbered(labelled(solution.labels))[solution.labels])
-        self._record(graph, weights, n_clusters, solution, labelled(solution.labels))
-        return solution
+            n_clusters = Selection.of_numbers(number_of_affinity(affinity, ones, sample.seed), 1).n_clusters
+            n_clusters = n_clusters if known is None else max(n_clusters, int(known.max()) + 1)
+        held = None if known is None or rows is None else labels_of_landmarks(known, rows, graph, n_clusters)
+        _, solution = solve_with_labels(affinity, ones, held, n_clusters, seed=sample.seed, **problem_of(self))
+        attachment = labelled(solution.labels)
+        if earlier is not None:
+            attachment = labelled(_numbers_kept(attachment, earlier)[solution.labels])
+        warn_of_early_stop(solution.converged, f"max_iter={self.max_iter} sweeps of refinement")
+        self._record(graph, weights, n_clusters, solution, attachment)
 
     def _record(
-        self,
-        graph: LandmarkGraph,
-        weights: Floats,
-        n_clusters: int,
-        solution: Solution,
-        attachment: Any,
+        self, graph: LandmarkGraph, weights: Floats, n_clusters: int, solution: Solution, attachment: Attachment
     ) -> None:
-        """Keep what the fit has found, and what labels a row."""
         self._certainty = measure_certainty(graph, attachment)
-        self._fitted_rows = self._judged = self._is_given = None
-        self.attachment_ = attachment
-        self.feature_scale_ = attachment.feature_scale
-        places = attachment.landmarks
-        is_sparse = isinstance(places, SparsePoints)
-        self.landmarks_ = places.rows if is_sparse else places * asarray_like(places, self.feature_scale_)
-        self.n_clusters_ = n_clusters
-        self.landmark_labels_ = attachment.labels
-        self.landmark_weights_ = weights
-        self.landmark_affinity_ = graph.affinity
-        self.energy_ = solution.energy
-        self.n_iter_ = solution.n_iter
+        self._fitted_rows = self._of_rows = self._is_given = None
+        self.attachment_, self.feature_scale_ = attachment, attachment.feature_scale
+        self.landmarks_, self.landmark_labels_ = _unscaled_landmarks(attachment), attachment.labels
+        self.landmark_weights_, self.landmark_affinity_ = weights, graph.affinity
+        self.n_clusters_, self.energy_, self.n_iter_ = n_clusters, solution.energy, solution.n_iter
 
     def _graph_of_points(self, graph: LandmarkGraph) -> LandmarkGraph:
-        """The kernel's graph where every distinct row is a landmark: rows that hang on one landmark link none."""
+        """The graph of shared neighbours, if every distinct row is a landmark: a row of one landmark links none."""
         counts = graph.weights
         affinity = SharedNeighbors().affinity(to_array(graph.attachment.landmarks), n_jobs=self.n_jobs)
         return LandmarkGraph(graph.attachment, as_affinity(affinity).rescaled(counts).entries, graph.pilot)
+
+    def _row_certainty(self) -> tuple[Floats, Floats]:
+        """Probabilities and outlier scores of the fitted rows."""
+        check_is_fitted(self)
+        if self._of_rows is None:
+            if self._fitted_rows is None:
+                raise AttributeError(
+                    "rows of files, Dask collections and streams are not kept; use predict_proba(X) for any rows."
+                )
+            columns = self._fitted_rows.gathered(partial(measure_rows, self.attachment_, self._certainty))
+            probabilities, scores = columns.T.copy()
+            if self._is_given is not None:
+                probabilities = np.where(self._is_given, 1.0, probabilities)
+            self._of_rows, self._fitted_rows = (probabilities, scores), None
+        return self._of_rows
 
     def _lazy_labels(self, rows: Any) -> Any:
         from ..landmarks.dask import lazy_results
@@ -359,3 +508,25 @@ class LandmarkClustering(
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _unscaled_landmarks(attachment: Attachment) -> Any:
+    landmarks = attachment.landmarks
+    if isinstance(landmarks, SparsePoints):
+        return landmarks.rows
+    return landmarks * asarray_like(landmarks, attachment.feature_scale)
+
+
+def _numbers_kept(attachment: Attachment, earlier: Attachment) -> Ints:
+    """The number of each cluster of landmarks: that after the batch before, if it still exists.
+
+    Numbers run from 0 to the number of clusters, so that one is used again if its cluster is gone.
+    """
+    assert attachment.labels is not None and earlier.labels is not None
+    labels, old_labels = attachment.labels, earlier.predict(_unscaled_landmarks(attachment))
+    n_old, n_clusters = int(earlier.labels.max()) + 1, int(labels.max()) + 1
+    counts = np.bincount(old_labels, minlength=n_old), np.bincount(labels, minlength=n_clusters)
+    same = match_codes(old_labels, labels, list(range(n_old)), list(range(n_clusters)), *counts).same
+    number = {new: old for new, old in same.items() if old < n_clusters}
+    unused = iter(sorted(set(range(n_clusters)) - set(number.values())))
+    return np.array([number[k] if k in number else next(unused) for k in range(n_clusters)])

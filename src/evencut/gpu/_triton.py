@@ -35,27 +35,9 @@ def _affinities(power, x_rate, y_rate, FORM: tl.constexpr):
 
 @triton.jit
 def kernel_sums(
-    x_points,
-    y_points,
-    x_norms,
-    y_norms,
-    x_rates,
-    y_rates,
-    values,
-    low_values,
-    sums,
-    x_stride,
-    y_stride,
-    n_columns,
-    columns_per_split,
-    FORM: tl.constexpr,
-    DIRECT: tl.constexpr,
-    SPLIT: tl.constexpr,
-    WIDTH: tl.constexpr,
-    N_VECTORS: tl.constexpr,
-    BLOCK_ROWS: tl.constexpr,
-    BLOCK_COLUMNS: tl.constexpr,
-    BLOCK_WIDTH: tl.constexpr,
+    x_points, y_points, x_norms, y_norms, x_rates, y_rates, values, low_values, sums, x_stride, y_stride, n_columns,
+    columns_per_split, FORM: tl.constexpr, DIRECT: tl.constexpr, SPLIT: tl.constexpr, WIDTH: tl.constexpr,
+    N_VECTORS: tl.constexpr, BLOCK_ROWS: tl.constexpr, BLOCK_COLUMNS: tl.constexpr, BLOCK_WIDTH: tl.constexpr,
 ):
     """Rows of K(X, Y) V for one block of rows and one split of the columns of K.
 
@@ -132,18 +114,8 @@ def kernel_sums(
 
 @triton.jit
 def group_minima(
-    queries,
-    points,
-    half_norms,
-    minima,
-    super_minima,
-    n_super,
-    WIDTH: tl.constexpr,
-    BLOCK_ROWS: tl.constexpr,
-    BLOCK_COLUMNS: tl.constexpr,
-    BLOCK_WIDTH: tl.constexpr,
-    GROUP: tl.constexpr,
-    SUPER: tl.constexpr,
+    queries, points, half_norms, minima, super_minima, n_super, WIDTH: tl.constexpr, BLOCK_ROWS: tl.constexpr,
+    BLOCK_COLUMNS: tl.constexpr, BLOCK_WIDTH: tl.constexpr, GROUP: tl.constexpr, SUPER: tl.constexpr,
     FLAT: tl.constexpr,
 ):
     """Least |y|^2/2 - xy over groups of GROUP points and over their SUPER groups, for a block of queries.
@@ -202,18 +174,8 @@ def group_minima(
 
 @triton.jit
 def candidate_distances(
-    queries,
-    points,
-    groups,
-    squared,
-    n_points,
-    n_features,
-    query_stride,
-    point_stride,
-    N_GROUPS: tl.constexpr,
-    GROUP: tl.constexpr,
-    GROUPS_AT_ONCE: tl.constexpr,
-    BLOCK_WIDTH: tl.constexpr,
+    queries, points, groups, squared, n_points, n_features, query_stride, point_stride, N_GROUPS: tl.constexpr,
+    GROUP: tl.constexpr, GROUPS_AT_ONCE: tl.constexpr, BLOCK_WIDTH: tl.constexpr,
 ):
     """Squared distances of a query to all points of a few of its groups, by differences; infinite beyond the last."""
     row = tl.program_id(0).to(tl.int64)
@@ -236,16 +198,7 @@ def candidate_distances(
 
 @triton.jit
 def pair_distances(
-    queries,
-    points,
-    left,
-    right,
-    squared,
-    n_pairs,
-    n_features,
-    query_stride,
-    point_stride,
-    BLOCK_PAIRS: tl.constexpr,
+    queries, points, left, right, squared, n_pairs, n_features, query_stride, point_stride, BLOCK_PAIRS: tl.constexpr,
     BLOCK_WIDTH: tl.constexpr,
 ):
     """Squared distances of listed pairs, differences and sums in float64."""

@@ -7,9 +7,6 @@ import os
 import torch
 from torch import Tensor
 
-# What plain torch may use for one block on the CPU, where the memory is shared with everything else.
-_CPU_BYTES = 1 << 28
-_SHARE = 0.4
 # Products of matrix units are this many features deep, or a power of two below it.
 DEEPEST = 64
 
@@ -55,11 +52,11 @@ def same_device(**tensors: Tensor | None) -> torch.device:
     >>> same_device(X=torch.ones(1), weights=None)
     device(type='cpu')
     """
-    found = {name: tensor.device for name, tensor in tensors.items() if tensor is not None}
-    if len(set(found.values())) > 1:
-        places = ", ".join(f"{name} is on {device}" for name, device in found.items())
-        raise ValueError(f"all tensors must be on one device, but {places}; move them with .to(device).")
-    return next(iter(found.values()))
+    devices = {name: tensor.device for name, tensor in tensors.items() if tensor is not None}
+    if len(set(devices.values())) > 1:
+        located = ", ".join(f"{name} is on {device}" for name, device in devices.items())
+        raise ValueError(f"all tensors must be on one device, but {located}; move them with .to(device).")
+    return next(iter(devices.values()))
 
 
 def is_fused(X: Tensor) -> bool:
@@ -97,7 +94,8 @@ def free_bytes(device: torch.device) -> int:
     True
     """
     if device.type != "cuda":
-        return _CPU_BYTES
+        # Plain torch on the CPU shares the memory with everything else.
+        return 1 << 28
     free, _ = torch.cuda.mem_get_info(device)
     return int(free) + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
 
@@ -129,7 +127,7 @@ def block_rows(
     >>> block_rows(1000, 8, torch.device("cpu"), unit=256)
     1024
     """
-    budget = int(_SHARE * free_bytes(device))
+    budget = int(0.4 * free_bytes(device))
     fitting = budget // max(bytes_per_row, 1) // unit * unit
     if fitting < unit:
         raise MemoryError(
@@ -190,9 +188,9 @@ def padded(table: Tensor, n_rows: int, fill: float = 0.0) -> Tensor:
     >>> padded(torch.ones(1, 2), 2).tolist()
     [[1.0, 1.0], [0.0, 0.0]]
     """
-    whole = torch.full((n_rows, *table.shape[1:]), fill, dtype=table.dtype, device=table.device)
-    whole[: len(table)] = table
-    return whole
+    filled = torch.full((n_rows, *table.shape[1:]), fill, dtype=table.dtype, device=table.device)
+    filled[: len(table)] = table
+    return filled
 
 
 def split_operands(points: Tensor, n_rows: int, *, left: bool) -> Tensor:
@@ -211,7 +209,7 @@ def split_operands(points: Tensor, n_rows: int, *, left: bool) -> Tensor:
     high, low = halves(points)
     n_features = points.shape[1]
     width = tile_width(3 * n_features)
-    whole = torch.zeros((n_rows, width), dtype=torch.float16, device=points.device)
-    for place, part in enumerate((high, high, low) if left else (high, low, high)):
-        whole[: len(points), place * n_features : (place + 1) * n_features] = part
-    return whole
+    filled = torch.zeros((n_rows, width), dtype=torch.float16, device=points.device)
+    for place, operand in enumerate((high, high, low) if left else (high, low, high)):
+        filled[: len(points), place * n_features : (place + 1) * n_features] = operand
+    return filled

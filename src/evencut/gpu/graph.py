@@ -49,12 +49,8 @@ def union_of_lists(indices: Tensor, one_sided: bool = True) -> tuple[Tensor, Ten
 
 
 def shared_affinities(
-    queries: Tensor,
-    points: Tensor,
-    pairs: tuple[Tensor, Tensor],
-    lists: tuple[Tensor, Tensor],
-    radius: tuple[Tensor, Tensor],
-    shape: tuple[float, float],
+    queries: Tensor, points: Tensor, pairs: tuple[Tensor, Tensor], lists: tuple[Tensor, Tensor],
+    radius: tuple[Tensor, Tensor], shape: tuple[float, float],
 ) -> Tensor:
     r"""Affinities of the shared-neighbour kernel for listed pairs of queries and points.
 
@@ -101,10 +97,11 @@ def common_counts(lists: Tensor, other: Tensor, left: Tensor, right: Tensor) -> 
 
     counts = torch.empty(len(left), dtype=torch.int32, device=lists.device)
     length = lists.shape[1]
-    how = {"LENGTH": length, "BLOCK_LENGTH": max(2, 1 << (length - 1).bit_length()), "BLOCK": 64}
+    options = {"LENGTH": length, "BLOCK_LENGTH": max(2, 1 << (length - 1).bit_length()), "BLOCK": 64}
     small = lists.to(torch.int32).contiguous()
     theirs = small if other is lists else other.to(torch.int32).contiguous()
-    fused[(-(-len(left) // 64),)](small, theirs, left, right, counts, len(left), **how, **launch_options(lists, 4, 2))
+    options |= launch_options(lists, 4, 2)
+    fused[(-(-len(left) // 64),)](small, theirs, left, right, counts, len(left), **options)
     return counts
 
 

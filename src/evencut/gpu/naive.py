@@ -80,15 +80,15 @@ def nearest(X: Tensor, n_neighbors: int, queries: Tensor) -> tuple[Tensor, Tenso
     """
     X, queries = X.double(), queries.double()
     norms = torch.linalg.vector_norm(queries - X.mean(dim=0), dim=1)
-    found = _ranked(X, n_neighbors, queries, squared_distances)
-    reach, beyond = found.distances[:, -1], found.beyond
+    ranked = _ranked(X, n_neighbors, queries, squared_distances)
+    reach, beyond = ranked.distances[:, -1], ranked.beyond
     # All points within reach are at most this far from the middle, so its product is off by no more than the doubt.
     doubt = (X.shape[1] + 8) * torch.finfo(torch.float64).eps * (2 * norms + reach) ** 2
     unsure = ((reach > 0) & ~(reach**2 <= beyond - doubt)).nonzero()[:, 0]
     if len(unsure):
         again = _ranked(X, n_neighbors, queries[unsure], _squared_differences)
-        found.distances[unsure], found.indices[unsure] = again.distances, again.indices
-    return found.distances, found.indices
+        ranked.distances[unsure], ranked.indices[unsure] = again.distances, again.indices
+    return ranked.distances, ranked.indices
 
 
 class _Ranked(NamedTuple):
@@ -99,7 +99,7 @@ class _Ranked(NamedTuple):
     beyond: Tensor
 
 
-def _ranked(X: Tensor, n_neighbors: int, queries: Tensor, rough: Callable[[Tensor, Tensor], Tensor]) -> _Ranked:
+def _ranked(X: Tensor, n_neighbors: int, queries: Tensor, distances_by: Callable[[Tensor, Tensor], Tensor]) -> _Ranked:
     """The nearest by rough squared distances and a few more, ranked by differences, a block of queries at a time."""
     spare = min(n_neighbors + 4, len(X))
     distances = torch.empty((len(queries), n_neighbors), dtype=torch.float64, device=X.device)
@@ -108,14 +108,14 @@ def _ranked(X: Tensor, n_neighbors: int, queries: Tensor, rough: Callable[[Tenso
     step = block_rows(len(queries), 32 * len(X), X.device, most=4096, what="a search for neighbours")
     for first in range(0, len(queries), step):
         rows = slice(first, first + step)
-        least = torch.topk(rough(queries[rows], X), min(spare + 1, len(X)), largest=False)
-        if least.values.shape[1] > spare:
-            beyond[rows] = least.values[:, spare]
-        found = least.indices[:, :spare].sort(dim=1).values
-        offsets = queries[rows][:, None] - X[found]
+        candidates = torch.topk(distances_by(queries[rows], X), min(spare + 1, len(X)), largest=False)
+        if candidates.values.shape[1] > spare:
+            beyond[rows] = candidates.values[:, spare]
+        chosen = candidates.indices[:, :spare].sort(dim=1).values
+        offsets = queries[rows][:, None] - X[chosen]
         squared, order = torch.sort((offsets * offsets).sum(dim=2), dim=1, stable=True)
         distances[rows] = squared[:, :n_neighbors].sqrt()
-        indices[rows] = found.gather(1, order[:, :n_neighbors])
+        indices[rows] = chosen.gather(1, order[:, :n_neighbors])
     return _Ranked(distances, indices, beyond)
 
 

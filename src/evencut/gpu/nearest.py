@@ -34,10 +34,7 @@ from .arrays import (
 _GROUP = 32
 _SUPER = 32
 # Neighbours ranked in float64 beyond the K wanted.
-_SPARE_NEIGHBORS = 4
-_MOST_QUERIES = 1 << 15
 _QUERY_UNIT = 256
-_ROUGH_LARGEST = 1024.0
 _ROUNDED_AT_ONCE = 1 << 17
 # Up to this many features, split operands fit in one tile: nearly float32 at the same cost.
 _MOST_SPLIT = DEEPEST // 3
@@ -144,8 +141,8 @@ def nearest_to_points(X: Tensor, n_neighbors: int) -> tuple[Tensor, Tensor]:
     """
     distances, indices = nearest(X, min(n_neighbors, len(X)))
     own = torch.arange(len(X), device=X.device)
-    found = indices == own[:, None]
-    position = torch.where(found.any(dim=1), found.int().argmax(dim=1), indices.shape[1] - 1)[:, None]
+    is_own = indices == own[:, None]
+    position = torch.where(is_own.any(dim=1), is_own.int().argmax(dim=1), indices.shape[1] - 1)[:, None]
     for table in (distances, indices):
         table.scatter_(1, position, table[:, :1].clone())
     indices[:, 0] = own
@@ -168,9 +165,9 @@ def pair_distances(X: Tensor, Y: Tensor, left: Tensor, right: Tensor) -> Tensor:
     from ._triton import pair_distances as fused
 
     squared = torch.empty(len(left), dtype=torch.float64, device=X.device)
-    how = {"BLOCK_PAIRS": 16, "BLOCK_WIDTH": min(64, tile_width(X.shape[1]))}
+    options = {"BLOCK_PAIRS": 16, "BLOCK_WIDTH": min(64, tile_width(X.shape[1])), **launch_options(X, 4, 2)}
     fused[(-(-len(left) // 16),)](
-        X, Y, left, right, squared, len(left), X.shape[1], X.stride(0), Y.stride(0), **how, **launch_options(X, 4, 2)
+        X, Y, left, right, squared, len(left), X.shape[1], X.stride(0), Y.stride(0), **options
     )
     return squared
 
@@ -178,8 +175,8 @@ def pair_distances(X: Tensor, Y: Tensor, left: Tensor, right: Tensor) -> Tensor:
 def _search(X: Tensor, at: Tensor, n_neighbors: int, tiles: SearchTiles | None) -> tuple[Tensor, Tensor]:
     """Attempts of rising cost, each for the rows that those before have not proved."""
     centre = X.mean(dim=0, dtype=torch.float64)
-    largest = max(float((part - centre.to(part.dtype)).abs().max()) for part in _pieces(X, at))
-    scale = power_of_two(largest, _ROUGH_LARGEST)
+    largest = max(float((points - centre.to(points.dtype)).abs().max()) for points in _pieces(X, at))
+    scale = power_of_two(largest, 1024.0)
     distances = torch.empty((len(at), n_neighbors), dtype=torch.float64, device=X.device)
     indices = torch.empty((len(at), n_neighbors), dtype=torch.int64, device=X.device)
     left: Tensor | None = None
@@ -192,10 +189,10 @@ def _search(X: Tensor, at: Tensor, n_neighbors: int, tiles: SearchTiles | None) 
             n_super = -(-len(X) // (_GROUP * _SUPER))
             points = _rough(X, centre, scale, n_super * _GROUP * _SUPER, split=attempt.split, left=False)
         queries = at if left is None else at[left]
-        found = _attempt(X, queries, points, (centre, scale), n_neighbors, attempt.spare, tiles)
+        result = _attempt(X, queries, points, (centre, scale), n_neighbors, attempt.spare, tiles)
         rows: Tensor | slice = slice(None) if left is None else left
-        distances[rows], indices[rows] = found[0], found[1]
-        unsure = found[2].nonzero()[:, 0]
+        distances[rows], indices[rows], is_unsure = result
+        unsure = is_unsure.nonzero()[:, 0]
         left = unsure if left is None else left[unsure]
         if not len(left):
             return distances, indices
@@ -210,32 +207,27 @@ def _attempts(n_points: int, n_features: int) -> tuple[_Attempt, ...]:
 
 
 def _attempt(
-    X: Tensor,
-    at: Tensor,
-    points: _Rough,
-    units: tuple[Tensor, float],
-    n_neighbors: int,
-    spare: int,
+    X: Tensor, at: Tensor, points: _Rough, units: tuple[Tensor, float], n_neighbors: int, spare: int,
     tiles: SearchTiles | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Distances and indices found among the groups with the least minima, and the rows that they are not proved for."""
-    how = tiles or (NARROW if points.points.shape[1] <= DEEPEST else WIDE)
+    tiles = tiles or (NARROW if points.points.shape[1] <= DEEPEST else WIDE)
     distances = torch.empty((len(at), n_neighbors), dtype=torch.float64, device=X.device)
     indices = torch.empty((len(at), n_neighbors), dtype=torch.int64, device=X.device)
     unsure = torch.empty(len(at), dtype=torch.bool, device=X.device)
     n_super = len(points.points) // (_GROUP * _SUPER)
-    kept = n_neighbors + spare
-    bytes_per_row = 4 * n_super * (_SUPER + 1) + kept * _GROUP * 40 + 2 * points.points.shape[1] + 24 * X.shape[1]
+    n_kept = n_neighbors + spare
+    bytes_per_row = 4 * n_super * (_SUPER + 1) + n_kept * _GROUP * 40 + 2 * points.points.shape[1] + 24 * X.shape[1]
     step = block_rows(
-        len(at), bytes_per_row, X.device, unit=_QUERY_UNIT, most=_MOST_QUERIES, what="a search for neighbours"
+        len(at), bytes_per_row, X.device, unit=_QUERY_UNIT, most=1 << 15, what="a search for neighbours"
     )
     for first in range(0, len(at), step):
         rows = slice(first, first + step)
         n_rows = -(-len(at[rows]) // _QUERY_UNIT) * _QUERY_UNIT
         queries = _rough(at[rows], *units, n_rows, split=points.is_split, left=True)
-        groups, beyond = _least_groups(*_minima(queries, points, how), len(at[rows]), kept)
-        found, squared = _rank(X, at[rows], groups, n_neighbors)
-        distances[rows], indices[rows] = squared.sqrt(), found
+        groups, beyond = _least_groups(*_minima(queries, points, tiles), len(at[rows]), n_kept)
+        indices[rows], squared = _rank(X, at[rows], groups, n_neighbors)
+        distances[rows] = squared.sqrt()
         unsure[rows] = _unproved(queries, points, beyond, distances[rows, -1] * units[1], len(at[rows]))
     return distances, indices, unsure
 
@@ -276,31 +268,20 @@ def _minima(queries: _Rough, points: _Rough, tiles: SearchTiles) -> tuple[Tensor
     minima = torch.empty((n_rows, n_super, _SUPER), dtype=torch.float32, device=device)
     super_minima = torch.empty((n_rows, n_super), dtype=torch.float32, device=device)
     group_minima[(n_rows // tiles.rows, n_super)](
-        queries.points,
-        points.points,
-        points.half_norms,
-        minima,
-        super_minima,
-        n_super,
-        WIDTH=width,
-        BLOCK_ROWS=tiles.rows,
-        BLOCK_COLUMNS=tiles.columns,
-        BLOCK_WIDTH=min(width, DEEPEST),
-        GROUP=_GROUP,
-        SUPER=_SUPER,
-        FLAT=tiles.flat,
-        **launch_options(queries.points, tiles.warps, tiles.stages),
-    )
+        queries.points, points.points, points.half_norms, minima, super_minima, n_super, WIDTH=width,
+        BLOCK_ROWS=tiles.rows, BLOCK_COLUMNS=tiles.columns, BLOCK_WIDTH=min(width, DEEPEST), GROUP=_GROUP, SUPER=_SUPER,
+        FLAT=tiles.flat, **launch_options(queries.points, tiles.warps, tiles.stages),
+    )  # fmt: skip
     return minima, super_minima
 
 
-def _least_groups(minima: Tensor, super_minima: Tensor, n_queries: int, kept: int) -> tuple[Tensor, Tensor]:
+def _least_groups(minima: Tensor, super_minima: Tensor, n_queries: int, n_kept: int) -> tuple[Tensor, Tensor]:
     """For each query the groups with the least minima, and the least minimum outside of them."""
     minima, super_minima = minima[:n_queries], super_minima[:n_queries]
-    n_wide = min(kept, super_minima.shape[1])
+    n_wide = min(n_kept, super_minima.shape[1])
     wide, beyond = _least(super_minima, n_wide)
     inside = minima.gather(1, wide[:, :, None].expand(-1, -1, _SUPER)).reshape(n_queries, n_wide * _SUPER)
-    n_groups = min(kept + kept % 2, n_wide * _SUPER)
+    n_groups = min(n_kept + n_kept % 2, n_wide * _SUPER)
     chosen, left_out = _least(inside, n_groups)
     groups = wide.gather(1, chosen // _SUPER) * _SUPER + chosen % _SUPER
     return groups.to(torch.int32), torch.minimum(beyond, left_out)
@@ -309,10 +290,10 @@ def _least_groups(minima: Tensor, super_minima: Tensor, n_queries: int, kept: in
 def _least(table: Tensor, n_kept: int) -> tuple[Tensor, Tensor]:
     """Columns of the least entries of each row, and the least entry not among them (infinite where all are)."""
     n_asked = min(n_kept + 1, table.shape[1])
-    values, places = torch.topk(table, n_asked, dim=1, largest=False)
+    values, columns = torch.topk(table, n_asked, dim=1, largest=False)
     if n_asked == n_kept:
-        return places, torch.full_like(values[:, 0], float("inf"))
-    return places[:, :n_kept], values[:, n_kept]
+        return columns, torch.full_like(values[:, 0], float("inf"))
+    return columns[:, :n_kept], values[:, n_kept]
 
 
 def _rank(X: Tensor, at: Tensor, groups: Tensor, n_neighbors: int) -> tuple[Tensor, Tensor]:
@@ -320,16 +301,17 @@ def _rank(X: Tensor, at: Tensor, groups: Tensor, n_neighbors: int) -> tuple[Tens
     from ._triton import candidate_distances
 
     n_queries, n_groups = groups.shape
-    rough = torch.empty((n_queries, n_groups * _GROUP), dtype=X.dtype, device=X.device)
-    how = {"N_GROUPS": n_groups, "GROUP": _GROUP, "GROUPS_AT_ONCE": 2}
+    approximate = torch.empty((n_queries, n_groups * _GROUP), dtype=X.dtype, device=X.device)
+    options = {"N_GROUPS": n_groups, "GROUP": _GROUP, "GROUPS_AT_ONCE": 2}
     width = min(64, tile_width(X.shape[1]))
     candidate_distances[(n_queries, n_groups // 2)](
-        at, X, groups, rough, len(X), X.shape[1], at.stride(0), X.stride(0),
-        **how, BLOCK_WIDTH=width, **launch_options(X, 2, 2),
+        at, X, groups, approximate, len(X), X.shape[1], at.stride(0), X.stride(0),
+        **options, BLOCK_WIDTH=width, **launch_options(X, 2, 2),
     )  # fmt: skip
-    n_ranked = min(n_neighbors + _SPARE_NEIGHBORS, n_groups * _GROUP, len(X))
-    places = torch.topk(rough, n_ranked, dim=1, largest=False).indices
-    candidates = groups.gather(1, places // _GROUP).long() * _GROUP + places % _GROUP
+    # A few more are ranked in float64 than are needed.
+    n_ranked = min(n_neighbors + 4, n_groups * _GROUP, len(X))
+    columns = torch.topk(approximate, n_ranked, dim=1, largest=False).indices
+    candidates = groups.gather(1, columns // _GROUP).long() * _GROUP + columns % _GROUP
     # In order of their numbers, so that a stable sort breaks ties by number.
     candidates = candidates.sort(dim=1).values
     rows = torch.arange(n_queries, device=X.device).repeat_interleave(n_ranked)
@@ -349,5 +331,5 @@ def _unproved(queries: _Rough, points: _Rough, beyond: Tensor, reach: Tensor, n_
     # is larger than the product of the norms. Halves of squared norms are rounded once, and added once.
     n_steps = queries.points.shape[1] // 16 + 4
     doubt = n_steps * 2.0**-21 * norms * farthest + 2.0**-21 * (norms + farthest) ** 2
-    least = (2 * (beyond.double() + 0.5 * norms**2) - doubt).clamp(min=0).sqrt()
-    return (reach > 0) & ~(reach <= least - lost - theirs)
+    nearest_possible = (2 * (beyond.double() + 0.5 * norms**2) - doubt).clamp(min=0).sqrt()
+    return (reach > 0) & ~(reach <= nearest_possible - lost - theirs)

@@ -34,18 +34,7 @@ PRECISIONS = ("exact", "fast", "careful")
 _EXPONENT = 0.5 * naive.LOG2_E
 # Up to this many features, differences of coordinates cost no more than the rest of an exact sum.
 _MOST_DIRECT = 24
-_WIDEST_VALUES = 64
 _PAD = 256
-# Sums longer than this are taken in parts, each in float32, that are added in float64.
-_LONGEST_SUM = 1 << 16
-_PARTIAL_BYTES = 1 << 30
-_FEWEST_PROGRAMS = 1024
-# Values are fp16 numbers up to this; small ones keep their precision over 2^24 of range.
-_LARGEST_VALUE = 1024.0
-# Twice a coordinate must be an fp16 number.
-_LARGEST_COORDINATE = 3e4
-# Of one full affinity: below it the fused kernel is short of digits.
-_WEAK = 1e-6
 
 
 class Tiles(NamedTuple):
@@ -84,10 +73,11 @@ class _Side:
     def block(self, index: Tensor | slice) -> _Side:
         return _Side(self.points[index], self.bandwidth[index], self.scaled[index], self.rate[index])
 
-    def columns(self) -> tuple[Tensor, Tensor]:
-        """Coordinates feature by feature, and rates, padded."""
+    def columns(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Coordinates feature by feature, and rates, padded; differences need no norms, for which rates stand in."""
         n_rows = _whole(len(self.scaled))
-        return padded(self.scaled, n_rows).T.contiguous(), padded(self.rate, n_rows, 1.0)
+        rates = padded(self.rate, n_rows, 1.0)
+        return padded(self.scaled, n_rows).T.contiguous(), rates, rates
 
     def operands(self, left: bool) -> tuple[Tensor, Tensor, Tensor]:
         """Operands of the inner product, squared norms, and rates, padded; the left side carries the factor of -2."""
@@ -132,13 +122,8 @@ class KernelSums:
     """
 
     def __init__(
-        self,
-        X: Tensor,
-        bandwidth: float | Tensor,
-        *,
-        Y: Tensor | None = None,
-        y_bandwidth: float | Tensor | None = None,
-        form: str = "gaussian",
+        self, X: Tensor, bandwidth: float | Tensor, *, Y: Tensor | None = None,
+        y_bandwidth: float | Tensor | None = None, form: str = "gaussian",
     ):
         if form not in FORMS:
             raise ValueError(f"form={form!r} is not known; choose one of {FORMS}.")
@@ -151,7 +136,7 @@ class KernelSums:
         if form == "gaussian" and not one_for_all:
             raise ValueError("form='gaussian' takes one bandwidth for all points; choose 'mean' or 'product'.")
         if Y is not None and y_bandwidth is None and not one_for_all:
-            raise ValueError("Y needs bandwidths of its own: give y_bandwidth.")
+            raise ValueError("Y needs its bandwidths too: give y_bandwidth.")
         sigma = _bandwidths(bandwidth, X)
         y_sigma = sigma if Y is None else _bandwidths(bandwidth if y_bandwidth is None else y_bandwidth, Y_)
         self.form = "gaussian" if one_for_all and y_bandwidth is None else form
@@ -174,7 +159,8 @@ class KernelSums:
             sums = self.in_float64(table)
         else:
             sums = self._fused(table, "exact" if precision == "careful" else precision, tiles)
-            weak = (sums.sum(dim=1) < _WEAK * table.sum(dim=1).max()).nonzero()[:, 0] if precision == "careful" else ()
+            # Below this share of one full affinity the fused kernel lacks digits.
+            weak = (sums.sum(dim=1) < 1e-6 * table.sum(dim=1).max()).nonzero()[:, 0] if precision == "careful" else ()
             if len(weak):
                 sums[weak] = self.block(rows=weak).in_float64(table)
         return sums[:, 0] if V.ndim == 1 else sums
@@ -187,8 +173,8 @@ class KernelSums:
         if table.shape[1] == 1:
             sums = self._fused_vector(table[:, 0], precision, tiles)[:, None]
         else:
-            parts = table.split(_WIDEST_VALUES, dim=1)
-            sums = torch.cat([self._fused_table(part, precision, tiles) for part in parts], dim=1)
+            parts = table.split(64, dim=1)
+            sums = torch.cat([self._fused_table(columns, precision, tiles) for columns in parts], dim=1)
         far = () if direct else self._far("rows", self._rows)
         if len(far):
             sums[far] = self.block(rows=far).in_float64(table)
@@ -197,7 +183,8 @@ class KernelSums:
     def _far(self, name: str, side: _Side) -> Tensor:
         """Points too far out for operands of fp16 numbers."""
         if f"{name} far" not in self._prepared:
-            far = side.scaled.abs().amax(dim=1) > _LARGEST_COORDINATE
+            # Twice a coordinate must be an fp16 number.
+            far = side.scaled.abs().amax(dim=1) > 3e4
             self._prepared[f"{name} far"] = (far.nonzero()[:, 0],)
         return self._prepared[f"{name} far"][0]
 
@@ -257,7 +244,7 @@ class KernelSums:
         some.shape = (len(some._rows.points), len(some._columns.points))
         # Row operands are the costly ones to make; they are shared where all rows stay.
         all_rows = isinstance(rows, slice) and rows == slice(None)
-        some._prepared = {name: kept for name, kept in self._prepared.items() if all_rows and name.startswith("rows")}
+        some._prepared = {name: made for name, made in self._prepared.items() if all_rows and name.startswith("rows")}
         return some
 
     def dense(self) -> Tensor:
@@ -290,21 +277,22 @@ class KernelSums:
     def _fused_vector(self, vector: Tensor, precision: str, tiles: Tiles | None) -> Tensor:
         direct = precision == "exact" and self._rows.points.shape[1] <= _MOST_DIRECT
         values = padded(vector.float(), _whole(len(vector)))
-        how = tiles or TILES["direct vector" if direct else "vector"]
-        return self._launch(values, values, 0, direct, False, how)
+        tiles = tiles or TILES["direct vector" if direct else "vector"]
+        return self._launch(values, values, 0, direct, False, tiles)
 
     def _fused_table(self, table: Tensor, precision: str, tiles: Tiles | None) -> Tensor:
         exact = precision == "exact"
         direct = exact and self._rows.points.shape[1] <= _MOST_DIRECT
         n_vectors = max(16, 1 << (table.shape[1] - 1).bit_length())
         largest = table.abs().amax(dim=0).clamp(min=torch.finfo(torch.float32).tiny).double()
-        scale = torch.exp2(torch.floor(torch.log2(_LARGEST_VALUE / largest)))
+        # Values are fp16 numbers up to 1024; small ones keep their precision over 2^24 of range.
+        scale = torch.exp2(torch.floor(torch.log2(1024.0 / largest)))
         values = torch.zeros((_whole(len(table)), n_vectors), dtype=torch.float64, device=table.device)
         values[: len(table), : table.shape[1]] = table.double() * scale
         high, low = halves(values)
         wide = "wide" if 3 * self._rows.points.shape[1] > DEEPEST else ""
-        how = tiles or TILES["direct" if direct else wide or ("split" if exact else "fast")]
-        return self._launch(high, low, n_vectors, direct, exact, how)[:, : table.shape[1]] / scale
+        tiles = tiles or TILES["direct" if direct else wide or ("split" if exact else "fast")]
+        return self._launch(high, low, n_vectors, direct, exact, tiles)[:, : table.shape[1]] / scale
 
     def _launch(self, values: Tensor, low: Tensor, n_vectors: int, direct: bool, split: bool, tiles: Tiles) -> Tensor:
         """Run the fused kernel over all rows, its partial sums added up in float64."""
@@ -316,49 +304,29 @@ class KernelSums:
         n_padded = _whole(self.shape[1])
         width = len(x_points) if direct else x_points.shape[1]
         n_blocks = _whole(self.shape[0]) // tiles.rows
-        n_splits = max(-(-n_padded // _LONGEST_SUM), min(_FEWEST_PROGRAMS // n_blocks, n_padded // 1024), 1)
+        # Sums of more terms are split: each part is in float32, and the parts are added in float64.
+        n_splits = max(-(-n_padded // (1 << 16)), min(1024 // n_blocks, n_padded // 1024), 1)
         per_split = _whole(-(-n_padded // n_splits))
         n_splits = -(-n_padded // per_split)
         sums = torch.empty((self.shape[0], max(n_vectors, 1)), dtype=torch.float64, device=values.device)
-        step = max(1, _PARTIAL_BYTES // (4 * n_splits * max(n_vectors, 1) * tiles.rows)) * tiles.rows
+        step = max(1, (1 << 30) // (4 * n_splits * max(n_vectors, 1) * tiles.rows)) * tiles.rows
         for first in range(0, self.shape[0], step):
             n_rows = min(step, n_blocks * tiles.rows - first)
             partial = torch.empty((n_splits, n_rows, max(n_vectors, 1)), dtype=torch.float32, device=values.device)
             kernel_sums[(n_rows // tiles.rows, n_splits)](
-                x_points[:, first:] if direct else x_points[first:],
-                y_points,
-                x_norms[first:],
-                y_norms,
-                x_rates[first:],
-                y_rates,
-                values,
-                low,
-                partial,
-                x_points.stride(0),
-                y_points.stride(0),
-                n_padded,
-                per_split,
-                FORM=FORMS.index(self.form),
-                DIRECT=direct,
-                SPLIT=split,
-                WIDTH=width,
-                N_VECTORS=n_vectors,
-                BLOCK_ROWS=tiles.rows,
-                BLOCK_COLUMNS=tiles.columns,
-                BLOCK_WIDTH=min(width, DEEPEST) if not direct else 16,
+                x_points[:, first:] if direct else x_points[first:], y_points, x_norms[first:], y_norms,
+                x_rates[first:], y_rates, values, low, partial, x_points.stride(0), y_points.stride(0), n_padded,
+                per_split, FORM=FORMS.index(self.form), DIRECT=direct, SPLIT=split, WIDTH=width, N_VECTORS=n_vectors,
+                BLOCK_ROWS=tiles.rows, BLOCK_COLUMNS=tiles.columns, BLOCK_WIDTH=16 if direct else min(width, DEEPEST),
                 **launch_options(values, tiles.warps, tiles.stages, registers=tiles.registers),
-            )
+            )  # fmt: skip
             rows = slice(first, min(first + n_rows, self.shape[0]))
             sums[rows] = partial.sum(dim=0, dtype=torch.float64)[: rows.stop - first]
         return sums if n_vectors else sums[:, 0]
 
     def _ready(self, name: str, side: _Side, direct: bool, left: bool) -> tuple[Tensor, Tensor, Tensor]:
         if name not in self._prepared:
-            if direct:
-                points, rate = side.columns()
-                self._prepared[name] = (points, rate, rate)
-            else:
-                self._prepared[name] = side.operands(left)
+            self._prepared[name] = side.columns() if direct else side.operands(left)
         points, norms, rates = self._prepared[name]
         return points, norms, rates
 

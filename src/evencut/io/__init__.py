@@ -1,4 +1,4 @@
-"""Tables in and out of files: CSV, JSON, Excel, Parquet, Feather, NPY and NPZ, each format read and written once.
+"""Tables in and out of files: CSV, JSON, Excel, Parquet, Feather, AnnData, NPY and NPZ; each has one reader and writer.
 
 What is wrong with a file is a `TableError`: one sentence with the place and the cure.
 """

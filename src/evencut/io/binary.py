@@ -1,13 +1,13 @@
 """Columns and arrays from binary files: Parquet, Feather and Arrow through pyarrow, NPY and NPZ through NumPy.
 
-Arrow tables come as files (Feather is one) and as streams, which Hugging Face's `datasets` saves; both are read. The
-index that pandas saves along is no column, and nothing is ever unpickled.
+Arrow tables are files (Feather is one) or streams, which Hugging Face's `datasets` saves; both are read. The index
+that pandas saves is not a column, and nothing is ever unpickled.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -79,22 +79,38 @@ def check_even(name: str, lengths: AnyInts) -> None:
         raise TableError(f"the vectors of {name!r} are empty; give at least one number each.")
 
 
-def read_array(
-    source: Source, key: str | None = None, *, label_column: str | None = None, as_labels: bool = False
-) -> NDArray[Any]:
-    """The array of an NPY file, or the one of an NPZ file that `key` names.
+def read_array(source: Source, key: str | None = None) -> AnyFloats:
+    """The numbers of an NPY file, or of the array of an NPZ file that `key` names, as rows and columns."""
 
-    Parameters
-    ----------
-    source : Source
-    key : str, optional
-        Name of the array in an NPZ file; needed where it holds several.
-    label_column : str, optional
-        The same for labels.
-    as_labels : bool
-        Whether one value a row is expected, of any type, instead of numbers.
-    """
-    what = "NumPy file of labels" if as_labels else "NumPy file that can be read"
+    def named(names: Sequence[str]) -> str:
+        if key is None and len(names) != 1:
+            raise TableError(f"{source.name} holds {len(names)} arrays ({', '.join(names)}); name one with key=.")
+        if key is not None and key not in names:
+            raise TableError(f"key={key!r} is not in {source.name}; it holds {', '.join(names)}.")
+        return key or names[0]
+
+    values = _stored_array(source, named, "NumPy file that can be read")
+    if values.dtype.names is not None or values.dtype.kind not in "biuf":
+        raise TableError(f"{source.name} holds {values.dtype}, not numbers; save an array of numbers.")
+    if values.ndim == 1:
+        values = values[:, None]
+    if values.ndim != 2:
+        raise TableError(f"{source.name} has shape {values.shape}; it must have two dimensions, points and columns.")
+    return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
+
+
+def read_array_of_labels(source: Source, column: str | None = None) -> NDArray[Any]:
+    """The labels of an NPY file, or of the array of an NPZ file that `column` names: one for each row, of any type."""
+    values = _stored_array(source, lambda names: names[choose_one(column, names, source.name)], "NumPy file of labels")
+    if values.ndim != 1:
+        raise TableError(
+            f"{source.name} has shape {values.shape}; labels must be one row of values, one for each point."
+        )
+    return values
+
+
+def _stored_array(source: Source, named: Callable[[Sequence[str]], str], what: str) -> NDArray[Any]:
+    """The array of a file; `named` chooses among those of an archive, and `what` is what the file should be."""
     path = source.name
     try:
         # Opened here: numpy leaves a damaged archive open.
@@ -102,16 +118,18 @@ def read_array(
             if source.kind == "npy" and source.limits != TableLimits():
                 _check_header(file, source.limits)
             loaded = np.load(file, allow_pickle=False)
-            if not isinstance(loaded, np.ndarray):
-                with loaded:
-                    loaded = loaded[_array_name(loaded.files, path, key, label_column, as_labels)]
+            if isinstance(loaded, np.ndarray):
+                return loaded
+            with loaded:
+                return loaded[named(loaded.files)]
     except TableError:
         raise
     except OSError as error:
         raise TableError(f"cannot read {path}: {error.strerror or one_line(error)}.") from error
     except Exception as error:  # numpy and zipfile answer a damaged file with whatever their parsers run into
-        raise TableError(f"{path} is not a {what} ({one_line(error)}).") from error
-    return _checked_labels(loaded, path) if as_labels else _checked_points(loaded, path)
+        # NumPy advises to unpickle what it does not know, which could run code.
+        why = "it holds no array of NumPy, or Python objects" if "pickle" in str(error) else one_line(error)
+        raise TableError(f"{path} is not a {what} ({why}); save it again with numpy.save.") from error
 
 
 def _check_header(file: IO[bytes], limits: TableLimits) -> None:
@@ -134,39 +152,13 @@ def _check_header(file: IO[bytes], limits: TableLimits) -> None:
     file.seek(0)
 
 
-def _array_name(names: Sequence[str], path: str, key: str | None, label_column: str | None, as_labels: bool) -> str:
-    if as_labels:
-        return names[choose_one(label_column, names, path)]
-    if key is None and len(names) != 1:
-        raise TableError(f"{path} holds {len(names)} arrays ({', '.join(names)}); name one with key=.")
-    if key is not None and key not in names:
-        raise TableError(f"key={key!r} is not in {path}; it holds {', '.join(names)}.")
-    return names[0] if key is None else key
-
-
-def _checked_points(values: NDArray[Any], path: str) -> AnyFloats:
-    if values.dtype.names is not None or values.dtype.kind not in "biuf":
-        raise TableError(f"{path} holds {values.dtype}, not numbers; save an array of numbers.")
-    if values.ndim == 1:
-        values = values[:, None]
-    if values.ndim != 2:
-        raise TableError(f"{path} has shape {values.shape}; it must have two dimensions, points and columns.")
-    return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
-
-
-def _checked_labels(values: NDArray[Any], path: str) -> NDArray[Any]:
-    if values.ndim != 1:
-        raise TableError(f"{path} has shape {values.shape}; labels must be one row of values, one for each point.")
-    return values
-
-
 def read_arrow(source: Source) -> Any:
     """The whole table of a Parquet, Feather or Arrow file."""
-    with readable_errors(source.name, source.kind):
-        if source.kind == "parquet":
-            with require_pyarrow("pyarrow.parquet").ParquetFile(source.path) as file:
-                return file.read()
     with readable_errors(source.name, source.kind), source.stored() as stored:
+        if source.kind == "parquet":
+            place = source.path if source.data is None else stored
+            with require_pyarrow("pyarrow.parquet").ParquetFile(place) as file:
+                return file.read()
         is_stream = stored.read(len(_STREAM_MARK)) == _STREAM_MARK
         stored.seek(0)
         if is_stream:
@@ -183,37 +175,36 @@ def read_bounded(source: Source) -> tuple[Any, list[Column]]:
     """
     parquet, data = require_pyarrow("pyarrow.parquet"), require_pyarrow().BufferReader(source.data)
     with readable_errors(source.name), parquet.ParquetFile(data, thrift_string_size_limit=1 << 24) as file:
-        parquet_metadata, schema = file.metadata, file.schema_arrow
-        source.limits.check_size(parquet_metadata.num_rows, parquet_metadata.num_columns)
-        packed = sum(parquet_metadata.row_group(i).total_byte_size for i in range(parquet_metadata.num_row_groups))
+        metadata, schema = file.metadata, file.schema_arrow
+        source.limits.check_size(metadata.num_rows, metadata.num_columns)
+        packed = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
         source.limits.check_unpacked(packed, 8 * source.limits.cells)
         source.limits.check_names(schema.names)
-        plain = [field.name for field in schema if _is_plain(field.type)]
-        table = _bounded(file, plain, source.limits)
-    nothing = np.full(parquet_metadata.num_rows, np.nan)
-    unread = [Column(field.name, nothing, refused=_refusal(field.type)) for field in schema if field.name not in plain]
+        refused = {field.name: why for field in schema if (why := _refusal(field.type))}
+        table = _bounded(file, [name for name in schema.names if name not in refused], source.limits)
+    nothing = np.full(metadata.num_rows, np.nan)
+    unread = [Column(name, nothing, refused=why) for name, why in refused.items()]
     return table.replace_schema_metadata(schema.metadata), unread
 
 
-def _bounded(file: Any, plain: list[str], limits: TableLimits) -> Any:
+def _bounded(file: Any, names: list[str], limits: TableLimits) -> Any:
     pyarrow = require_pyarrow()
-    parts, n_bytes = [], 0
-    for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, columns=plain, use_threads=False):
+    batches, n_bytes = [], 0
+    for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, columns=names, use_threads=False):
         columns = [column.dictionary_encode() if _is_text(column.type) else column for column in batch.columns]
-        parts.append(pyarrow.RecordBatch.from_arrays(columns, names=batch.schema.names))
-        n_bytes += parts[-1].nbytes
+        batches.append(pyarrow.RecordBatch.from_arrays(columns, names=batch.schema.names))
+        n_bytes += batches[-1].nbytes
         limits.check_unpacked(n_bytes, 8 * limits.cells)
-    return pyarrow.Table.from_batches(parts) if parts else file.schema_arrow.empty_table().select(plain)
+    return pyarrow.Table.from_batches(batches) if batches else file.schema_arrow.empty_table().select(names)
 
 
-def _is_plain(kind: Any) -> bool:
+def _refusal(kind: Any) -> str | None:
+    """Why a column of this type is neither numbers, words nor dates; None if it is."""
     types = require_pyarrow().types
-    is_date = types.is_date(kind) or types.is_timestamp(kind)
-    return is_numeric(kind) or _is_text(kind) or types.is_dictionary(kind) or is_date
-
-
-def _refusal(kind: Any) -> str:
-    types = require_pyarrow().types
+    if is_numeric(kind) or _is_text(kind) or types.is_dictionary(kind) or types.is_date(kind):
+        return None
+    if types.is_timestamp(kind) or types.is_duration(kind):
+        return None
     if types.is_temporal(kind):
         return "holds times without a date; make numbers of them, such as seconds"
     return "is empty" if types.is_null(kind) else f"holds {kind}, neither numbers nor names"
@@ -221,7 +212,7 @@ def _refusal(kind: Any) -> str:
 
 @contextmanager
 def readable_errors(path: str | Path, kind: str = "parquet") -> Iterator[None]:
-    """Turn what pyarrow says about a file that is no such file into one sentence."""
+    """Turn what pyarrow says about a file that it cannot read into one sentence."""
     pyarrow = require_pyarrow()
     try:
         yield
@@ -261,12 +252,9 @@ def arrow_column(name: str, values: Any) -> Column:
         return arrow_column(name, values.cast(kind.value_type))
     if types.is_temporal(kind) and not types.is_time(kind):
         return Column(name, days_since_1970(values.to_pylist()), unit="days")
-    nothing = np.full(len(values), np.nan)
-    if types.is_null(kind):
-        return Column(name, nothing)
     if _is_text(kind):
         return _words(name, values.cast(pyarrow.large_string()).dictionary_encode())
-    return Column(name, nothing, refused=f"is {kind}, not numbers")
+    return Column(name, np.full(len(values), np.nan), refused=None if types.is_null(kind) else _refusal(kind))
 
 
 def _words(name: str, values: Any) -> Column:

@@ -6,10 +6,11 @@ A column holds numbers, or words (a category); one that mixes both is a mistake 
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, chain, count
 from typing import Any
 
 import numpy as np
@@ -19,17 +20,26 @@ from .._runtime import some
 from ..tensors import AnyFloats, Floats
 from .files import TableError
 
-#: Cells that stand for an unknown value, in lower case.
-_MISSING_WORDS = frozenset({"", "?", "-", "--", "\u2013", "\u2014", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"})
+#: Cells that stand for an unknown value, in lower case; the last ones are errors of spreadsheets.
+_MISSING_WORDS = frozenset(
+    {"", "?", ".", "-", "--", "\u2013", "\u2014", "na", "n/a", "n.a.", "<na>", "nan", "null", "nil", "none"}
+    | {"#n/a", "#div/0!", "#value!", "#ref!", "#num!", "#name?", "#null!"}
+)
 _DAY = np.timedelta64(1, "D")
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_DATE = re.compile(r"\d{4}([-/.])\d{2}\1\d{2}")
 _WRITTEN_DATE = re.compile(r"(\d{1,2})([/.])(\d{1,2})\2(\d{4})(?:[ T](\d{1,2}):(\d{2})(?::(\d{2}))?)?")
-# One symbol before or after a number: a currency, or percent.
-_AMOUNT = re.compile(r"([+-]?)\s*([$\u20ac\u00a3\u00a5]?)\s*([+-]?[\d.,]*\d[\d.,]*)\s*([%$\u20ac\u00a3\u00a5]?)")
-DECIMAL_COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)(e[+-]?\d+)?", re.IGNORECASE)
+# A number with one symbol or word before or after it: a currency, percent, or a unit after a blank.
+_CURRENCIES = "$\u20ac\u00a3\u00a5"
+_AMOUNT = re.compile(
+    rf"([+\-\u2212]?)\s*([{_CURRENCIES}]|[A-Z]{{3}}(?=\s)|)\s*([+\-\u2212]?[\d.,]+)"
+    rf"\s*([%{_CURRENCIES}]|(?<=\s)[^\W\d_]{{1,6}}|)"
+)
+_MARK_OF_THOUSANDS = re.compile(r"(?<=\d)['\u2019\s](?=\d{3}(?!\d))")
+_DECIMAL_COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _SWAP_MARKS = str.maketrans(".,", ",.")
 _COMMAS_AT_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
-POINTS_AT_THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d*)?")
+_POINTS_AT_THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d*)?")
+_PLAIN_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)")
 _RANGE = re.compile(r"(\d+)-(\d*)")
 
 
@@ -42,6 +52,21 @@ def column_names(n_columns: int) -> list[str]:
     ['column 1', 'column 2']
     """
     return [f"column {i + 1}" for i in range(n_columns)]
+
+
+def distinct_names(names: Sequence[str]) -> list[str]:
+    """The names, numbered where they repeat.
+
+    Examples
+    --------
+    >>> distinct_names(["a", "b", "a"])
+    ['a', 'b', 'a (2)']
+    """
+    distinct: dict[str, None] = {}
+    for name in names:
+        spellings = chain([name], (f"{name} ({number})" for number in count(2)))
+        distinct[next(own for own in spellings if own not in distinct)] = None
+    return list(distinct)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +83,7 @@ class Frame:
     lines : sequence of int, optional
         The line of each row, in a text file.
     has_header : bool
-        Whether the columns have names of their own.
+        Whether the file names the columns.
     notices : tuple of str
         What was done on the way to columns, to be told.
     is_file : bool
@@ -67,8 +92,12 @@ class Frame:
         Columns to which the header gives no name.
     separator, decimal : str or None
         What separates the cells of a CSV file (None stands for blanks), and its decimal mark.
-    parts : tuple of Frame
+    files : tuple of Frame
         The frames it was joined from, where it comes from several files.
+    sheets : tuple of str
+        Names of the sheets of a workbook.
+    noted : tuple of str
+        Columns that say something about the rows and are not measured, such as the types of cells.
     """
 
     source: str
@@ -81,7 +110,9 @@ class Frame:
     unnamed: tuple[str, ...] = ()
     separator: str | None = None
     decimal: str = "."
-    parts: tuple[Frame, ...] = ()
+    files: tuple[Frame, ...] = ()
+    sheets: tuple[str, ...] = ()
+    noted: tuple[str, ...] = ()
 
     @property
     def n_rows(self) -> int:
@@ -94,17 +125,18 @@ class Frame:
 
     def row_place(self, row: int) -> str:
         """Where a row stands, for messages: rows of files count from 1, those in memory from 0."""
-        for part in self.parts:
-            if row < part.n_rows:
-                return part.row_place(row)
-            row -= part.n_rows
+        for file in self.files:
+            if row < file.n_rows:
+                return file.row_place(row)
+            row -= file.n_rows
         if not self.is_file:
             return f"row {row} of {self.source}"
         return f"{self.source}, line {self.lines[row]}" if self.lines is not None else f"{self.source}: row {row + 1}"
 
-    def leave_out(self, instead: str = "other columns") -> str:
+    def leave_out(self, instead: str = "other columns", name: str = "") -> str:
         """What to do about a column that cannot be used, for messages."""
-        return f"choose {instead} with columns=" if self.is_file else "leave it out"
+        drop = f", or leave it out with drop={name!r}" if name else ""
+        return f"choose {instead} with columns={drop}" if self.is_file else "leave it out"
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +149,7 @@ class Column:
     numbers : ndarray of shape (n_rows,)
         NaN where a value is missing, or is a word.
     codes : ndarray of shape (n_rows,), optional
-        The place of each cell's word in `names`, -1 where it is none; None where no cell is a word.
+        The place of each cell's word in `names`, -1 for other cells; None if no cell is a word.
     names : tuple of str
         The different words.
     refused : str, optional
@@ -145,10 +177,20 @@ class Column:
         return bool(self.names) and int(np.isfinite(self.numbers).sum()) == 0
 
     @property
+    def is_blank(self) -> bool:
+        """Whether it has no value at all."""
+        return not self.names and not self.refused and bool(np.isnan(self.numbers).all())
+
+    @property
     def words(self) -> dict[int, str]:
         """The cells that are words, by row."""
         codes = [] if self.codes is None else self.codes.tolist()
         return {row: self.names[code] for row, code in enumerate(codes) if code >= 0}
+
+    @property
+    def first_word(self) -> tuple[int, str]:
+        """The first cell that is a word, and its row."""
+        return next(iter(self.words.items()))
 
     @classmethod
     def of_words(cls, name: str, words: Mapping[int, str], numbers: AnyFloats) -> Column:
@@ -165,8 +207,10 @@ class Column:
         return cls(name, numbers, codes, tuple(positions)) if words else cls(name, numbers)
 
 
-def dated(column: Column) -> Column:
-    """A column of words that are all dates as days since 1970; any other as it is.
+def dated(column: Column, order: str | None = None) -> Column:
+    """A column of words that are all dates as days since 1970; any other unchanged.
+
+    Dates such as 03/04/2020 are read in `order` if it is given, and otherwise in the :func:`date_order` of the column.
 
     Examples
     --------
@@ -175,11 +219,11 @@ def dated(column: Column) -> Column:
     """
     if not column.is_category:
         return column
-    is_standard = all(_DATE.match(word) for word in column.names)
-    order = None if is_standard else date_order(column)
+    order = order or date_order(column)
     try:
-        if is_standard:
-            days = days_since_1970([datetime.datetime.fromisoformat(word) for word in column.names])
+        if all(_DATE.match(word) for word in column.names):
+            iso = [re.sub("[/.]", "-", word[:10]) + word[10:] for word in column.names]
+            days = days_since_1970([datetime.datetime.fromisoformat(word) for word in iso])
         elif order is not None:
             days = days_since_1970([_written_date(word, order) for word in column.names])
         else:
@@ -205,7 +249,8 @@ def date_order(column: Column) -> str | None:
 
 def _written_date(word: str, order: str) -> datetime.datetime:
     date = _WRITTEN_DATE.fullmatch(word)
-    assert date is not None
+    if date is None:
+        raise ValueError(word)
     first, second, year = int(date[1]), int(date[3]), int(date[4])
     day, month = (first, second) if order == "day/month" else (second, first)
     hour, minute, second_of_minute = (int(number or 0) for number in date.groups()[4:])
@@ -213,7 +258,7 @@ def _written_date(word: str, order: str) -> datetime.datetime:
 
 
 def numbers_in_words(column: Column, decimal: str = ".", guess: bool = False) -> Column:
-    """A column of words as numbers if all are: amounts of one currency, percentages, thousands, true and false.
+    """A column of words as numbers if all are: amounts of one currency or unit, thousands, true and false.
 
     Parameters
     ----------
@@ -232,28 +277,45 @@ def numbers_in_words(column: Column, decimal: str = ".", guess: bool = False) ->
     """
     if column.codes is None:
         return column
-    words = [word.lower() for word in column.names]
-    if column.is_category and set(words) <= {"true", "false"}:
-        numbers = [float(word == "true") for word in words]
+    if column.is_category and {word.lower() for word in column.names} <= {"true", "false"}:
+        numbers = [float(word.lower() == "true") for word in column.names]
     else:
-        amounts = [_AMOUNT.fullmatch(word) for word in words]
-        symbols = {amount[2] + amount[4] for amount in amounts if amount}
+        words = [f"-{word[1:-1]}" if word[:1] + word[-1:] == "()" else word for word in column.names]
+        amounts = [_AMOUNT.fullmatch(_MARK_OF_THOUSANDS.sub("", word)) for word in words]
+        units = {amount[2] + amount[4] for amount in amounts if amount}
         has_numbers = not column.is_category
-        if not all(amounts) or len(symbols) != 1 or (symbols == {"%"} and has_numbers):
+        if not all(amounts) or len(units) != 1 or (has_numbers and not units <= {"", *_CURRENCIES}):
             return column
         marks = _SWAP_MARKS if decimal == "," else {}
-        texts = [(amount[1] + amount[3]).translate(marks) for amount in amounts if amount]
+        texts = [(amount[1] + amount[3]).replace("\u2212", "-").translate(marks) for amount in amounts if amount]
         clear = guess or any(text.count(",") > 1 or ("," in text and "." in text) for text in texts)
-        if not all(_is_plain(text) or (clear and _COMMAS_AT_THOUSANDS.fullmatch(text)) for text in texts):
+        if not all(_PLAIN_NUMBER.fullmatch(text) or (clear and _COMMAS_AT_THOUSANDS.fullmatch(text)) for text in texts):
             return column
         numbers = [float(text.replace(",", "")) for text in texts]
     values = np.where(column.codes >= 0, np.array(numbers)[column.codes], column.numbers)
     return Column(column.name, values, converted=True)
 
 
-def _is_plain(text: str) -> bool:
-    """Whether a text is a number with at most a decimal point."""
-    return re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)", text) is not None
+def holds_commas(column: Column) -> bool:
+    """Whether all its words are numbers with one comma, which may be a decimal one or mark thousands.
+
+    Examples
+    --------
+    >>> holds_commas(Column.of_words("price", {0: "1,250"}, np.full(1, np.nan)))
+    True
+    """
+    return bool(column.names) and all(map(_DECIMAL_COMMA.fullmatch, column.names))
+
+
+def counted(n: int, what: str) -> str:
+    """A number of things in words.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{n} {what}{'' if n == 1 else 's'}"
 
 
 def days_since_1970(cells: Sequence[Any]) -> Floats:
@@ -312,11 +374,52 @@ def is_number(cell: str) -> bool:
     >>> is_number("1,5"), is_number("1e3"), is_number("x1")
     (True, True, False)
     """
-    try:
-        float(cell)
-    except ValueError:
-        return DECIMAL_COMMA.fullmatch(cell.strip()) is not None
+    if parse_number(cell) is None:
+        return _DECIMAL_COMMA.fullmatch(cell.strip()) is not None
     return not is_missing(cell)
+
+
+def number_with_comma(text: str) -> float | None:
+    """The number that a text is where commas are decimal marks and points may mark thousands, None if it is not one.
+
+    Examples
+    --------
+    >>> number_with_comma("1.000,25"), number_with_comma("1.5")
+    (1000.25, None)
+    """
+    if _POINTS_AT_THOUSANDS.fullmatch(text):
+        text = text.replace(".", "")
+    elif not _DECIMAL_COMMA.fullmatch(text):
+        return None
+    return float(text.replace(",", "."))
+
+
+def as_float(value: Any) -> float:
+    """A number as a float, NaN for None; whole numbers beyond the range of floats are infinite.
+
+    Examples
+    --------
+    >>> as_float(10**400), as_float(None)
+    (inf, nan)
+    """
+    try:
+        return math.nan if value is None else float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def parse_number(text: str) -> float | None:
+    """The number that a text is, None if it is not one: 1_000 is a number of Python, and a name in a table.
+
+    Examples
+    --------
+    >>> parse_number("1e3"), parse_number("1_000")
+    (1000.0, None)
+    """
+    try:
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None
 
 
 def choose_columns(
@@ -343,6 +446,8 @@ def choose_columns(
     names = list(names)
     if requested is None:
         return list(range(len(names)))
+    if not requested:
+        raise TableError(f"{option}= names no column of {source}; it has {some(names, 20)}.")
     positions: list[int] = []
     for item in (str(word).strip() for word in requested):
         matches = _places(item, names)
@@ -416,11 +521,11 @@ def joined(frames: Sequence[Frame]) -> Frame:
         positions = places_of_columns([column.name for column in frame.columns], names, frame.source, first.source)
         aligned.append([frame.columns[place] for place in positions])
     starts = [0, *accumulate(len(columns[0].numbers) for columns in aligned[:-1])]
-    columns = [_stacked(parts, starts) for parts in zip(*aligned)]
+    columns = [_stacked(pieces, starts) for pieces in zip(*aligned)]
     notices = tuple(dict.fromkeys(notice for frame in frames for notice in frame.notices))
     has_header = all(frame.has_header for frame in frames)
     name = f"{first.source} and {len(frames) - 1} more"
-    return Frame(name, columns, has_header=has_header, notices=notices, parts=(*frames,))
+    return Frame(name, columns, has_header=has_header, notices=notices, files=(*frames,))
 
 
 def places_of_columns(names: Sequence[str], expected: Sequence[str], source: str, first: str) -> list[int]:
@@ -445,16 +550,50 @@ def places_of_columns(names: Sequence[str], expected: Sequence[str], source: str
     return [list(names).index(name) for name in expected]
 
 
-def _stacked(parts: Sequence[Column], starts: Sequence[int]) -> Column:
+def _stacked(pieces: Sequence[Column], starts: Sequence[int]) -> Column:
     """A column of all files; words and faults keep their rows."""
-    words = {start + row: word for part, start in zip(parts, starts) for row, word in part.words.items()}
-    refused = next((part.refused for part in parts if part.refused), None)
-    mixed = next(
-        ((start + part.mixed_marks[0], start + part.mixed_marks[1]) for part, start in zip(parts, starts)
-         if part.mixed_marks is not None),
-        None,
-    )  # fmt: skip
-    units = {part.unit for part in parts}
-    numbers = np.concatenate([part.numbers for part in parts])
-    stacked = Column.of_words(parts[0].name, words, numbers)
-    return replace(stacked, refused=refused, mixed_marks=mixed, unit=units.pop() if len(units) == 1 else None)
+    words = {start + row: word for piece, start in zip(pieces, starts) for row, word in piece.words.items()}
+    refused = next((piece.refused for piece in pieces if piece.refused), None)
+    marks = [(start + m[0], start + m[1]) for piece, start in zip(pieces, starts) if (m := piece.mixed_marks)]
+    units = {piece.unit for piece in pieces}
+    stacked = Column.of_words(pieces[0].name, words, np.concatenate([piece.numbers for piece in pieces]))
+    unit = units.pop() if len(units) == 1 else None
+    return replace(stacked, refused=refused, mixed_marks=marks[0] if marks else None, unit=unit)
+
+
+def check_numbers(frame: Frame, column: Column, fitted: str | None) -> None:
+    """Raise unless a column holds numbers; `fitted` says what it held when a model was fitted."""
+    if column.refused:
+        raise TableError(f"{frame.source}: column {column.name!r} {column.refused}; {frame.leave_out('others')}.")
+    if column.names and fitted is not None:
+        row, cell = column.first_word
+        raise TableError(
+            f"{frame.place(row, column.name)} is text ({cell[:40]!r}), but the column held {fitted} when the model was "
+            "fitted; correct that cell, or leave the row out."
+        )
+    if column.names:
+        raise text_error(frame, column)
+    if column.mixed_marks is not None:
+        comma, point = column.mixed_marks
+        raise TableError(
+            f"{frame.place(comma, column.name)} has a decimal comma, but row {point + 1} has a point; say which is "
+            'meant with decimal="," or decimal=".".'
+        )
+
+
+def text_error(frame: Frame, column: Column, why: str = "") -> TableError:
+    """The error for text in place of a number, with the first such cell."""
+    row, cell = column.first_word
+    if not frame.is_file and not why:
+        return TableError(
+            f"column {column.name!r} holds words ({cell[:40]!r}, row {row}) beside numbers; make all of them words "
+            "with astype(str), or correct those cells."
+        )
+    hints = [frame.leave_out()]
+    if not frame.has_header:
+        hints.append("say header=True if line 1 names the columns")
+    if holds_commas(column):
+        hints.append('say decimal="," if the comma is a decimal one, or decimal="." if it marks thousands')
+    return TableError(
+        f"{frame.place(row, column.name)} is text ({cell[:40]!r}), not a number{why}; {', or '.join(hints)}."
+    )

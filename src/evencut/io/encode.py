@@ -7,6 +7,7 @@ What was done is kept in a `Preparation`, so that another table can be made numb
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from .._runtime import some
 from ..tensors import AnyFloats, AnyInts, Floats, Mask, Places
-from .columns import Column, Frame, column_names, date_order, dated
+from .columns import Column, Frame, check_numbers, column_names, counted, date_order, dated, holds_commas, text_error
 from .files import TableError
 
 #: What may be done about missing values.
@@ -76,8 +77,8 @@ def donor_rows(matrix: AnyFloats, missing: str) -> Floats | None:
         return None
     lacking = np.isnan(matrix).sum(axis=1)
     order = np.argsort(lacking, kind="stable")[: max(_MOST_DONORS, int((lacking == 0).sum()))]
-    chosen = order[np.linspace(0, len(order) - 1, min(len(order), _MOST_DONORS)).astype(int)]
-    return np.asarray(matrix[np.sort(chosen)], dtype=np.float64)
+    chosen = np.sort(order[np.linspace(0, len(order) - 1, min(len(order), _MOST_DONORS)).astype(int)])
+    return matrix[chosen].astype(np.float64)
 
 
 def filled_rows(X: AnyFloats, donors: Floats | None = None) -> tuple[AnyFloats, tuple[str, ...]]:
@@ -91,19 +92,14 @@ def filled_rows(X: AnyFloats, donors: Floats | None = None) -> tuple[AnyFloats, 
     """
     names = column_names(X.shape[1])
     frame = Frame("X", [Column(name, values) for name, values in zip(names, X.T)], is_file=False)
-    given = donor_rows(X, "neighbors") if donors is None else donors
     like = None if donors is None else Preparation(tuple(names))
-    values, _, messages = without_gaps(frame, X, names, "neighbors", like, given)
+    donors = donor_rows(X, "neighbors") if donors is None else donors
+    values, _, messages = without_gaps(frame, X, names, "neighbors", like, donors)
     return values.astype(X.dtype, copy=False), tuple(messages)
 
 
 def without_gaps(
-    frame: Any,
-    matrix: NDArray[Any],
-    names: list[str],
-    missing: str,
-    like: Any,
-    donors: Floats | None,
+    frame: Any, matrix: NDArray[Any], names: list[str], missing: str, like: Any, donors: Floats | None
 ) -> tuple[NDArray[Any], Places, list[str]]:
     """The matrix without NaN, the rows left of it, and what to tell about it.
 
@@ -137,7 +133,7 @@ def without_gaps(
     empty = gaps.all(axis=0)
     if empty.any() and (missing == "drop" or like is None):
         name = names[int(empty.argmax())]
-        raise TableError(f"{frame.source}: column {name!r} has no values at all; {frame.leave_out('others')}.")
+        raise TableError(f"{frame.source}: column {name!r} has no values at all; {frame.leave_out('others', name)}.")
     where = some([repr(names[i]) for i in np.flatnonzero(gaps.any(axis=0))])
     if missing == "error":
         row, column = np.argwhere(gaps)[0]
@@ -155,26 +151,23 @@ def without_gaps(
         message = f"{lacking.sum()} of {len(matrix)} rows lack values in {where} and are left out"
         return matrix[~lacking], np.flatnonzero(~lacking), [message]
     if missing == "neighbors" and donors is not None:
-        message = f"{_counted(gaps, lacking)} filled from the nearest rows"
+        message = f"{_missing_values(gaps, lacking)} filled from the nearest rows"
         return _filled_from(donors, matrix, lacking), every, [message]
     filled = matrix.astype(matrix.dtype, copy=True)
     means = column_means(matrix) if like is None or like.means is None else np.asarray(like.means)
     for column in np.flatnonzero(gaps.any(axis=0)):
         filled[gaps[:, column], column] = means[column]
-    message = f"{_counted(gaps, lacking)} filled with the mean of {where}"
+    message = f"{_missing_values(gaps, lacking)} filled with the mean of {where}"
     return filled, every, [message]
 
 
-def _counted(gaps: Mask, lacking: Mask) -> str:
+def _missing_values(gaps: Mask, lacking: Mask) -> str:
     """How many values are missing, and the verb that goes with it."""
-    n = int(gaps.sum())
-    what, were = ("value", "was") if n == 1 else ("values", "were")
-    return f"{n} missing {what} in {lacking.sum()} of {len(gaps)} rows {were}"
+    were = "was" if gaps.sum() == 1 else "were"
+    return f"{counted(gaps.sum(), 'missing value')} in {lacking.sum()} of {len(gaps)} rows {were}"
 
 
-def _filled_from(
-    donors: Floats, matrix: NDArray[Any], lacking: Mask
-) -> Floats:
+def _filled_from(donors: Floats, matrix: NDArray[Any], lacking: Mask) -> Floats:
     """Gaps filled with the mean of the rows that are nearest, compared over the columns that both have."""
     from sklearn.impute import KNNImputer
 
@@ -210,6 +203,8 @@ class Preparation:
         Columns that are not used: names, and row numbers.
     binary : tuple of bool
         For each column of the matrix, whether it has two values: it belongs to a column of words, or had no others.
+    date_orders : dict
+        "day/month" or "month/day" for each column of dates such as 03/04/2020.
     """
 
     columns: tuple[str, ...]
@@ -222,6 +217,12 @@ class Preparation:
     gaps: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     binary: tuple[bool, ...] = ()
+    date_orders: dict[str, str] = field(default_factory=dict)
+
+    def kind_of(self, name: str) -> str:
+        """What a column of numbers held, for messages."""
+        order = f"{self.date_orders[name]}/year" if name in self.date_orders else "2020-12-31"
+        return f"dates ({order})" if name in self.dates else "numbers"
 
     def __str__(self) -> str:
         lines, place = [], 0
@@ -229,7 +230,7 @@ class Preparation:
             words = self.categories.get(name)
             what = "dates, as days" if name in self.dates else "numbers"
             if words is not None:
-                what = f"words, {_columns(len(words))} of 0 and 1 ({some(list(words))})"
+                what = f"words, {counted(len(words), 'column')} of 0 and 1 ({some(list(words))})"
             if self.divisors is not None and words is None:
                 what += f", divided by {self.divisors[place]:.3g}"
             if name in self.gaps:
@@ -289,7 +290,7 @@ class Table:
         return everywhere
 
     def origins(self) -> dict[str, NDArray[Any]]:
-        """The file of each row and its number there, counted from 0; nothing where there is one file.
+        """The file of each row and its number there, counted from 0; empty for a single file.
 
         Examples
         --------
@@ -326,7 +327,12 @@ def prepare(frame: Frame, missing: str = "error", like: Preparation | None = Non
     """
     if missing not in MISSING:
         raise TableError(f"missing={missing!r} is not known; it takes one of {', '.join(MISSING)}.")
-    columns = [dated(column) for column in frame.columns]
+    columns = list(frame.columns)
+    if like is None:
+        orders = {column.name: date_order(column) for column in columns if column.is_category}
+    else:
+        orders = {name: like.date_orders.get(name) for name in like.dates}
+    columns = [dated(column, orders.get(column.name)) if column.name in orders else column for column in columns]
     if like is None:
         columns, left_out, unused = _useful_columns(frame, columns)
     else:
@@ -335,23 +341,28 @@ def prepare(frame: Frame, missing: str = "error", like: Preparation | None = Non
     if matrix.size == 0:
         raise TableError(f"{frame.source} is empty: it has {matrix.shape[0]} rows and {matrix.shape[1]} columns.")
     _check_finite(frame, matrix, names)
-    orders = {before.name: date_order(before) for before in frame.columns if before.is_category}
     dates = tuple(column.name for column in columns if column.unit is not None)
-    messages += [f"column {name!r} holds dates, read as {orders[name]}/year" for name in dates if orders.get(name)]
-    binary = binary_columns(matrix) if like is None else np.asarray(like.binary, dtype=bool)
+    date_orders = {name: order for name in dates if (order := orders.get(name))}
+    messages += [f"column {name!r} holds dates, read as {order}/year" for name, order in date_orders.items()]
+    binary = np.asarray(like.binary, dtype=bool) if like is not None else binary_columns(matrix)
     divisors = _divisors(matrix, binary, columns, categories, dates) if like is None else like.divisors
     if divisors is not None:
         matrix = matrix / np.asarray(divisors)
         messages += [] if like is not None else ["numbers were divided by their standard deviation"]
     donors = donor_rows(matrix, missing) if like is None else like.donors
     values, rows, filled = without_gaps(frame, matrix, names, missing, like, donors)
+    if filled and binary.any() and (like is None or donors is not None):
+        # Between its two values a word would be a number, and a rare one would count for more than all others.
+        known = (matrix if donors is None else donors)[:, binary]
+        low, high = (pick(known, axis=0) for pick in (np.nanmin, np.nanmax))
+        values[:, binary] = np.where(values[:, binary] > (low + high) / 2, high, low)
     means = tuple(column_means(values).tolist()) if like is None else like.means
     gaps = tuple(_owners(columns, categories)[place] for place in np.flatnonzero(np.isnan(matrix).any(axis=0)))
     done = Preparation(
         tuple(column.name for column in columns), categories, means, missing, dates, divisors, donors,
-        tuple(dict.fromkeys(gaps)), left_out, tuple(binary.tolist()),
+        tuple(dict.fromkeys(gaps)), left_out, tuple(binary.tolist()), date_orders,
     )  # fmt: skip
-    files = tuple((part.source, part.n_rows) for part in frame.parts)
+    files = tuple((file.source, file.n_rows) for file in frame.files)
     notices = (*frame.notices, *unused, *messages, *filled)
     return Table(values, names, rows, len(matrix), done, notices, files, (*unused, *filled))
 
@@ -372,15 +383,17 @@ def binary_columns(matrix: AnyFloats) -> Mask:
 def _useful_columns(frame: Frame, columns: list[Column]) -> tuple[list[Column], tuple[str, ...], list[str]]:
     """The columns that may say something about groups, the names of the others, and why they are left out."""
     reasons = {column.name: reason for column in columns if (reason := _why_unused(column))}
-    kept = [column for column in columns if column.name not in reasons]
-    if not kept and any(column.codes is None for column in columns):
+    if frame.is_file and (numbers := next(filter(holds_commas, columns), None)):
+        raise text_error(frame, numbers)
+    used = [column for column in columns if column.name not in reasons]
+    if not used and any(column.codes is None for column in columns):
         # A row number is better than nothing.
-        kept = [column for column in columns if column.codes is None]
+        used = [column for column in columns if column.codes is None]
         reasons = {column.name: reasons[column.name] for column in columns if column.codes is not None}
-    if not kept and columns:
-        raise _text_where_a_number_should_be(frame, columns[0], f" ({reasons[columns[0].name]})")
+    if not used and columns:
+        raise text_error(frame, columns[0], f" ({reasons[columns[0].name]})")
     messages = [f"column {name!r} is left out: {reason}" for name, reason in reasons.items()]
-    return kept, tuple(reasons), messages
+    return used, tuple(reasons), messages
 
 
 def _why_unused(column: Column) -> str | None:
@@ -418,8 +431,14 @@ def _most_categories(n_rows: int) -> int:
     return min(_MOST_CATEGORIES, n_rows // 2)
 
 
-def _as_words(column: Column) -> Column:
-    """A column of words and numbers as words: 4, f, r."""
+def as_words(column: Column) -> Column:
+    """A column of words and numbers as words: 4, f, r.
+
+    Examples
+    --------
+    >>> as_words(Column("zip", np.array([7.0, 7.0, np.nan]))).words
+    {0: '7', 1: '7'}
+    """
     numbers = {row: f"{column.numbers[row]:.12g}" for row in np.flatnonzero(np.isfinite(column.numbers)).tolist()}
     words = dict(sorted({**numbers, **column.words}.items()))
     return Column.of_words(column.name, words, np.full(len(column.numbers), np.nan))
@@ -439,13 +458,11 @@ def _matrix(
 ) -> tuple[AnyFloats, list[str], dict[str, tuple[str, ...]], list[str]]:
     """All columns as numbers, their names, the words that became columns, and what to tell about them."""
     categories: dict[str, tuple[str, ...]] = {}
-    names: list[str] = []
-    parts: list[AnyFloats] = []
-    notices = []
+    names, parts, notices = list[str](), list[AnyFloats](), list[str]()
     known = like.categories if like is not None else {}
     for column in columns:
         if column.name in known or _mixes_few(column):
-            column = _as_words(column)
+            column = as_words(column)
         if (column.name in known or (column.is_category and like is None)) and not column.refused:
             words = known.get(column.name) or tuple(sorted(column.names))
             categories[column.name] = words
@@ -453,7 +470,7 @@ def _matrix(
             names.extend(f"{column.name}={word}" for word in words)
             notices.append(_about_words(column, words))
         else:
-            _check_numbers(frame, column)
+            check_numbers(frame, column, None if like is None else like.kind_of(column.name))
             parts.append(column.numbers[:, None])
             names.append(column.name)
     is_whole = frame.matrix is not None and len(columns) == len(frame.columns)
@@ -481,24 +498,21 @@ def _divisors(
     if not (categories or dates) or len(categories) == len(columns):
         return None
     unit = column_unit(matrix)
-    present = ~np.isnan(matrix)
-    scaled = np.where(present, matrix / unit, 0.0)
-    count = np.maximum(present.sum(axis=0), 1)
-    variance = ((scaled - scaled.sum(axis=0) / count) ** 2 * present).sum(axis=0) / count
-    spread = np.nanmax(scaled, axis=0) - np.nanmin(np.where(present, scaled, np.inf), axis=0)
+    with warnings.catch_warnings():
+        # A column without any value is refused later, by name.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        deviation = np.nanstd(matrix / unit, axis=0)
+        spread = np.nanmax(matrix / unit, axis=0) - np.nanmin(matrix / unit, axis=0)
     is_word = np.isin(_owners(columns, categories), list(categories))
-    divisors = np.where(is_word, 1.0, unit * np.where(binary, spread, np.sqrt(variance)))
+    divisors = np.where(is_word, 1.0, unit * np.where(binary, spread, deviation))
     return tuple(np.where(divisors > 0, divisors, 1.0).tolist())
-
-
-def _columns(n: int) -> str:
-    return f"{n} column{'' if n == 1 else 's'}"
 
 
 def _about_words(column: Column, words: tuple[str, ...]) -> str:
     """What to tell about a column of words."""
     strange = sorted(set(column.names) - set(words))
-    message = f"column {column.name!r} holds words and became {_columns(len(words))} of 0 and 1: {some(list(words))}"
+    made = f"{counted(len(words), 'column')} of 0 and 1: {some(list(words))}"
+    message = f"column {column.name!r} holds words and became {made}"
     return message + (f"; {some(strange)} are new and belong to none of them" if strange else "")
 
 
@@ -510,43 +524,11 @@ def _indicators(column: Column, words: tuple[str, ...]) -> Floats:
     return np.array([*rows, [np.nan] * len(words)])[column.codes]
 
 
-def _check_numbers(frame: Frame, column: Column) -> None:
-    if column.refused:
-        raise TableError(f"{frame.source}: column {column.name!r} {column.refused}; {frame.leave_out('others')}.")
-    if column.names:
-        raise _text_where_a_number_should_be(frame, column)
-    if column.mixed_marks is not None:
-        comma, point = column.mixed_marks
-        raise TableError(
-            f"{frame.place(comma, column.name)} has a decimal comma, but row {point + 1} has a point; say which is "
-            'meant with decimal="," or decimal=".".'
-        )
-
-
-def _text_where_a_number_should_be(frame: Frame, column: Column, why: str = "") -> TableError:
-    assert column.codes is not None
-    row = int(np.argmax(column.codes >= 0))
-    cell = column.names[column.codes[row]]
-    if not frame.is_file and not why:
-        return TableError(
-            f"column {column.name!r} holds words ({cell[:40]!r}, row {row}) beside numbers; make all of them words "
-            "with astype(str), or correct those cells."
-        )
-    hints = [frame.leave_out()]
-    if not frame.has_header:
-        hints.append("say header=True if line 1 names the columns")
-    if cell.count(",") == 1 and cell.replace(",", "").strip("+-").isdecimal():
-        hints.append('say decimal="," if the comma is a decimal one')
-    return TableError(
-        f"{frame.place(row, column.name)} is text ({cell[:40]!r}), not a number{why}; {', or '.join(hints)}."
-    )
-
-
 def _check_finite(frame: Frame, matrix: NDArray[Any], names: list[str]) -> None:
     infinite = np.isinf(matrix)
     if infinite.any():
         row, column = np.argwhere(infinite)[0]
         raise TableError(
-            f"{frame.place(int(row), names[column])} is {matrix[row, column]} ({infinite.sum()} such values); "
-            "give finite numbers, or leave those rows out."
+            f"{frame.place(int(row), names[column])} is {matrix[row, column]} "
+            f"({counted(infinite.sum(), 'such value')}); give finite numbers, or leave those rows out."
         )

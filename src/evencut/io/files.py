@@ -1,8 +1,7 @@
 """Files: what is wrong with one, how large it may be, its format and compression, and its bytes.
 
 Errors name the place and the cure in one sentence, and options as Python spells them (`columns=`); the command line
-shows them as its own. `-`, pipes and character devices are CSV text; they can be read once, or more often if they are
-asked to be kept.
+shows them as its own. `-`, pipes and character devices are CSV text; they can be read once, or more often with `keep`.
 """
 
 from __future__ import annotations
@@ -34,6 +33,7 @@ _SUFFIXES = {
     "npz": (".npz",),
     "json": (".json",),
     "excel": (".xlsx",),
+    "cells": (".h5ad",),
 }
 _KINDS = {suffix: kind for kind, suffixes in _SUFFIXES.items() for suffix in suffixes}
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz", ".zip": "zip"}
@@ -159,6 +159,8 @@ class Source:
         How its text is written, such as "latin-1" or "cp1252"; UTF-8 without it, or the UTF-16 that spreadsheets mark.
     data : bytes, optional
         What is in the file, where it is in memory: the path is only its name then.
+    sheet : str, optional
+        Name of the sheet of a workbook; the first one otherwise.
     limits : TableLimits
         How much of it there may be, once it is unpacked.
 
@@ -172,6 +174,7 @@ class Source:
     keep: bool = False
     encoding: str | None = None
     data: bytes | None = field(default=None, repr=False)
+    sheet: str | None = None
     limits: TableLimits = field(default_factory=TableLimits)
     _kept: bytes | None = field(default=None, repr=False)
 
@@ -196,7 +199,7 @@ class Source:
         return self.data is None and (self.path == "-" or path.is_fifo() or path.is_char_device())
 
     def stored(self) -> IO[bytes]:
-        """The bytes as they are stored."""
+        """The stored bytes, compressed or not."""
         return open(self.path, "rb") if self.data is None else BytesIO(self.data)
 
     @property
@@ -250,17 +253,14 @@ class Source:
             with self.stored() as stored, _uncompressed(stored, self.compression, self.name) as plain:
                 yield plain if self.limits.n_bytes == math.inf else cast(IO[bytes], _Counted(plain, self.limits))
             return
-        file: IO[bytes] = sys.stdin.buffer if self.path == "-" else open(self.path, "rb")  # noqa: SIM115
-        try:
+        # Standard input stays open.
+        with nullcontext(sys.stdin.buffer) if self.path == "-" else self.stored() as file:
             packed = cast(Any, BufferedReader(cast(Any, file))) if not hasattr(file, "peek") else file
             is_packed = packed.peek(2)[:2] == _GZIP_MARK
             unpacked: Any = gzip.GzipFile(fileobj=packed) if is_packed else packed
             if self.keep:
                 self._kept = unpacked.read()
             yield unpacked if self._kept is None else BytesIO(self._kept)
-        finally:
-            if self.path != "-":
-                file.close()
 
     def _check_text(self, start: bytes, encoding: str) -> None:
         if encoding != "utf-16" and b"\x00" in start:
@@ -300,7 +300,7 @@ def compressed(file: IO[bytes], compression: str | None) -> Iterator[Any]:
 
 
 class _Counted(RawIOBase):
-    """The bytes of a file, counted as they are unpacked."""
+    """The bytes of a file, counted while they are unpacked."""
 
     def __init__(self, file: IO[bytes], limits: TableLimits):
         self._file, self._limits, self._n_bytes = file, limits, 0

@@ -20,7 +20,7 @@ import numpy as np
 from .._runtime import some, warn_user
 from ..tensors import AnyFloats, Floats
 from .binary import arrow_column, check_even, is_list_type, list_names, list_values
-from .columns import Column, Frame, days_since_1970, is_gap, numbers_in_words
+from .columns import Column, Frame, as_float, days_since_1970, is_gap, numbers_in_words, parse_number
 from .encode import Preparation, is_identifier, prepare
 from .files import TableError, require_pyarrow
 
@@ -69,7 +69,7 @@ def columns_in_memory(X: Any) -> list[Column] | None:
         return None
     twice = [name for name, times in Counter(name for name, _ in named).items() if times > 1]
     if twice:
-        raise TableError(f"two columns are called {twice[0]!r}; give each a name of its own, or leave one out.")
+        raise TableError(f"two columns are called {twice[0]!r}; rename one, or leave it out.")
     is_frame = type(X).__module__.split(".")[0] in FRAMES
     if not is_frame and any(isinstance(value, _NO_CELLS) for _, values in named for value in values):
         # The check of arrays refuses these.
@@ -119,8 +119,8 @@ def _by_values(name: str, cells: Sequence[Any]) -> Column:
     numbers = np.full(len(cells), np.nan)
     words: dict[int, str] = {}
     for row, value in present.items():
-        if isinstance(value, Real | Decimal | np.bool_) or (isinstance(value, str) and _is_number(value)):
-            numbers[row] = float(value)
+        if isinstance(value, Real | Decimal | np.bool_) or (isinstance(value, str) and parse_number(value) is not None):
+            numbers[row] = as_float(value)
         elif isinstance(value, str | bytes):
             words[row] = value.decode(errors="replace") if isinstance(value, bytes) else value
         else:
@@ -141,13 +141,13 @@ def _cells(values: Any) -> Sequence[Any]:
 
 def _as_floats(values: Any) -> AnyFloats:
     stored = getattr(values.dtype, "numpy_dtype", values.dtype)
-    exact = np.float32 if stored == np.float32 else np.float64
+    exact = np.float32 if str(stored).lower() == "float32" else np.float64
     if type(values).__module__.split(".")[0] == "pandas":
         return np.asarray(values.to_numpy(dtype=exact, na_value=np.nan))
     if isinstance(values, np.ndarray):
         return values.astype(exact)
     # Polars keeps gaps apart from NaN; both are missing here.
-    return np.asarray(values.cast(float).to_numpy(), dtype=np.float32 if str(values.dtype) == "Float32" else np.float64)
+    return np.asarray(values.cast(float).to_numpy(), dtype=exact)
 
 
 def _is_nested(X: Any) -> bool:
@@ -161,14 +161,6 @@ def _is_numeric(kind: Any) -> bool:
     if hasattr(kind, "kind"):
         return kind.kind in "biuf"
     return bool(kind.is_numeric()) or str(kind) == "Boolean"
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def as_rows(X: Any) -> Any:
@@ -212,6 +204,8 @@ def prepared_rows(
     rooms: numbers, divided by 1.09
     """
     refuse_unread(X)
+    if isinstance(X, np.ma.MaskedArray):
+        X = np.ma.filled(X.astype(float), np.nan) if X.dtype.kind in "biuf" else np.ma.filled(X.astype(object), None)
     module = type(X).__module__.split(".")[0]
     if module == "datasets" and hasattr(X, "with_format"):
         return prepared_rows(X.with_format("arrow")[:], like, donors)

@@ -58,14 +58,7 @@ class RowGroups:
         with readable_errors(f"{self.path} ({self.words()})"), parquet.ParquetFile(self.path) as file:
             table = file.read_row_groups(self.groups, columns=list(self.columns), use_threads=False)
         arrays = [_numbers(name, table.column(name)) for name in self.columns]
-        if len(arrays) == 1 and arrays[0].ndim == 2:
-            return arrays[0]
-        dtype = np.result_type(*{array.dtype for array in arrays})
-        widths = [1 if array.ndim == 1 else array.shape[1] for array in arrays]
-        rows = np.empty((table.num_rows, sum(widths)), dtype=dtype if dtype.kind in "biuf" else np.float64)
-        for end, width, array in zip(np.cumsum(widths), widths, arrays):
-            rows[:, end - width : end] = array.reshape(len(array), -1)
-        return rows
+        return arrays[0] if len(arrays) == 1 and arrays[0].ndim == 2 else np.column_stack(arrays)
 
 
 @dataclass(frozen=True)
@@ -128,22 +121,20 @@ def _open_parquet(path: Path, columns: Sequence[str] | None) -> OpenedFile:
         names = [features[place] for place in choose_columns(columns, features, str(path))]
         _check_rows(path, meta.num_rows)
         shown = [own for name in names for own in _columns_shown(file, path, name, schema.field(name).type)]
-    parts: list[tuple[Any, int]] = []
-    groups: list[int] = []
-    n_rows = 0
+    parts: list[tuple[RowGroups, int]] = []
     for group in range(meta.num_row_groups):
         size = meta.row_group(group).num_rows
-        if groups and n_rows + size > _ROWS_PER_PART:
-            parts.append((RowGroups(os.path.abspath(path), tuple(groups), tuple(names)), n_rows))
-            groups, n_rows = [], 0
-        groups.append(group)
-        n_rows += size
-    parts.append((RowGroups(os.path.abspath(path), tuple(groups), tuple(names)), n_rows))
+        groups, n_rows = (parts[-1][0].groups, parts[-1][1]) if parts else ((), 0)
+        if groups and n_rows + size <= _ROWS_PER_PART:
+            parts.pop()
+        else:
+            groups, n_rows = (), 0
+        parts.append((RowGroups(os.path.abspath(path), (*groups, group), tuple(names)), n_rows + size))
     return OpenedFile(shown, parts)
 
 
 def _columns_shown(file: Any, path: Path, name: str, kind: Any) -> list[str]:
-    """A column of numbers itself; of vectors, as many as the first one has numbers."""
+    """A column of numbers itself; for vectors one name for each number of the first."""
     if is_list_type(kind):
         first = next(file.iter_batches(batch_size=1, columns=[name])).column(0)
         return list_names(name, list_values(name, first).shape[1])

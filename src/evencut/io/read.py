@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from .binary import (
     list_names,
     list_values,
     read_array,
+    read_array_of_labels,
     read_arrow,
     read_bounded,
     without_index,
@@ -29,11 +31,12 @@ from .columns import (
     choose_one,
     column_names,
     dated,
+    distinct_names,
     is_missing,
     joined,
     numbers_in_words,
 )
-from .encode import Preparation, Table, prepare
+from .encode import Preparation, Table, as_words, prepare
 from .files import Source, TableError
 from .text import TEXT, ColumnBuilder, Rows, open_rows
 
@@ -46,6 +49,7 @@ def read_table(
     *,
     missing: str = "error",
     like: Preparation | None = None,
+    categories: Sequence[str] = (),
     **chosen: Any,
 ) -> Table:
     """Read points from a file, or CSV from standard input if `source` is `-`.
@@ -54,11 +58,13 @@ def read_table(
     ----------
     source : str, Path or Source, or sequence of them
         CSV (with any separator), JSON lines and JSON, also compressed (`.gz`, `.zst`, `.bz2`, `.xz`, `.zip`), Excel,
-        Parquet, Feather, Arrow (as file or stream), NPY or NPZ. Several files are one table, and have the same columns.
+        Parquet, Feather, Arrow (as file or stream), AnnData, NPY, NPZ. Several files of the same columns are one table.
     missing : {"error", "drop", "mean", "neighbors"}
         What to do about missing values.
     like : Preparation, optional
         Read the columns of another file, in the same way.
+    categories : sequence of str
+        Names of columns whose numbers are categories, such as area codes.
     **chosen
         `columns`, `without`, `drop`, `header`, `key` and `decimal` of :func:`read_frame`.
 
@@ -74,7 +80,9 @@ def read_table(
     ([[1.5, 2.0], [1.5, 3.0]], ("1 missing value in 1 of 2 rows was filled with the mean of 'x'",))
     """
     sources = [source] if isinstance(source, str | Path | Source) else source
-    return prepare(joined([read_frame(item, like=like, **chosen) for item in sources]), missing, like)
+    frame = joined([read_frame(item, like=like, **chosen) for item in sources])
+    columns = [as_words(column) if column.name in categories else column for column in frame.columns]
+    return prepare(replace(frame, columns=columns, matrix=None) if categories else frame, missing, like)
 
 
 def read_columns(source: str | Path | Source, **chosen: Any) -> list[Column]:
@@ -144,11 +152,15 @@ def read_frame(
         raise TableError(f"key={key!r} names an array of an NPZ file, which {opened.name} is not; leave it out.")
     if header is not None and opened.kind not in ("csv", "excel"):
         raise TableError(f"header= is for CSV and Excel files, which {opened.name} is not; leave it out.")
-    selection = _ColumnSelection(opened.name, columns, without, like, drop)
+    selection = _ColumnSelection(opened.name, columns if like is None else like.columns, without, like, drop)
     if opened.kind in TEXT:
         return _text_frame(opened, selection, header, decimal, separator, guess)
     if opened.kind in ("parquet", "feather"):
         return _arrow_frame(opened, selection)
+    if opened.kind == "cells":
+        from .cells import cells_frame  # brings SciPy, which other tables do not need
+
+        return cells_frame(opened, None if selection.is_all and not guess else selection.places)
     return _array_frame(opened, selection, key)
 
 
@@ -159,7 +171,7 @@ def read_labels(source: str | Path | Source, column: str | None = None, n_points
     ----------
     source : str, Path or Source
     column : str, optional
-        Name or number of the column of labels, where there are several.
+        Name or number of the column of labels, if the file has several.
     n_points : int, optional
         How many there must be. A CSV file with one line more has a header.
 
@@ -175,32 +187,29 @@ def read_labels(source: str | Path | Source, column: str | None = None, n_points
     """
     opened = source if isinstance(source, Source) else Source(str(source))
     if opened.kind in ("npy", "npz"):
-        labels = read_array(opened, label_column=column, as_labels=True)
+        labels = read_array_of_labels(opened, column)
     elif opened.kind in ("parquet", "feather"):
         labels = _arrow_labels(opened, column)
+    elif opened.kind == "cells":
+        raise TableError(f"{opened.name} holds cells, not labels; give labels in a CSV file or another table.")
     else:
         labels = _text_labels(opened, column, n_points)
     if n_points is not None and len(labels) != n_points:
         raise TableError(
-            f"{opened.name} holds {len(labels)} labels, but there are {n_points} points; "
-            "give one for each point."
+            f"{opened.name} holds {len(labels)} labels, but there are {n_points} points; give one for each point."
         )
     return _as_integers(labels)
 
 
+@dataclass(frozen=True)
 class _ColumnSelection:
     """Which columns of a file are used; the file is not open yet."""
 
-    def __init__(
-        self,
-        source: str,
-        columns: Sequence[str] | None,
-        without: str | None = None,
-        like: Preparation | None = None,
-        drop: Sequence[str] = (),
-    ):
-        self.source, self.without, self.like, self.drop = source, without, like, drop
-        self.columns = columns if like is None else like.columns
+    source: str
+    columns: Sequence[str] | None
+    without: str | None
+    like: Preparation | None
+    drop: Sequence[str]
 
     @property
     def is_all(self) -> bool:
@@ -223,7 +232,7 @@ class _ColumnSelection:
         return [place for place in chosen if place != label]
 
     def _places_like(self, names: Sequence[str]) -> list[int]:
-        """Columns are found by name; where the file has no names of its own, it must have the same number of them."""
+        """Columns are found by name; a file that names none must have the same number of them."""
         assert self.like is not None
         needed = self.like.columns
         absent = [name for name in needed if name not in names]
@@ -248,12 +257,11 @@ def _text_frame(
     with open_rows(source, header, separator, guess) as table:
         source.limits.check_size(0, len(table.names))
         source.limits.check_names(table.names)
-        positions = selection.places(table.names)
-        if not guess:
-            _check_named(table, source.name, positions)
+        names = distinct_names(table.names)
+        positions = selection.places(names)
         # Where commas separate, a comma inside a cell is as likely to mark thousands: it must be said.
         mark = decimal or ("." if table.separator == "," or source.kind != "csv" else None)
-        builders = [ColumnBuilder(table.names[place], mark) for place in positions]
+        builders = [ColumnBuilder(names[place], mark) for place in positions]
         lines = array("q")
         while chunk := list(islice(table.rows, _ROWS_AT_ONCE)):
             numbers, rows = zip(*chunk)
@@ -265,27 +273,48 @@ def _text_frame(
     if not lines:
         raise TableError(f"{source.name} has a header but no data; give one line for each point (or header=False).")
     comma = mark == "," or any(builder.has_decimal_comma for builder in builders)
-    columns = [numbers_in_words(builder.column(), "," if comma else ".", guess) for builder in builders]
-    unnamed = tuple(table.names[place] for place in table.unnamed)
+    # Who says that the point is the decimal mark says that a comma marks thousands.
+    guess_thousands = guess or decimal == "."
+    columns = [numbers_in_words(builder.column(), "," if comma else ".", guess_thousands) for builder in builders]
+    if positions == list(range(len(names))):
+        # A separator at the end of every line.
+        blank = [place for place in table.unnamed if columns[place].is_blank]
+        if not guess:
+            _check_named(table, source.name, [place for place in table.unnamed if place not in blank])
+        columns = [column for place, column in enumerate(columns) if place not in blank]
+    notices = (*table.notices, *_about_repeated(source.name, table.names, names))
+    unnamed = tuple(names[place] for place in table.unnamed)
     return Frame(
-        source.name, columns, None, lines, table.has_header, table.notices, True,
-        unnamed, table.separator, "," if comma else ".",
+        source.name, columns, lines=lines, has_header=table.has_header, notices=notices, unnamed=unnamed,
+        separator=table.separator, decimal="," if comma else ".", sheets=table.sheets,
     )  # fmt: skip
 
 
-def _check_named(table: Rows, source: str, positions: list[int]) -> None:
+def _about_repeated(source: str, names: Sequence[str], distinct: Sequence[str]) -> list[str]:
+    """What to report about columns whose name another column has."""
+    return [
+        f"column {place} of {source} is called {name!r} like another, and {own!r} here"
+        for place, (name, own) in enumerate(zip(names, distinct), 1)
+        if name != own
+    ]
+
+
+def _check_named(table: Rows, source: str, unnamed: Sequence[int]) -> None:
     """A column without a name is mostly a row number that was saved along, which must not be clustered by."""
-    if table.unnamed and positions == list(range(len(table.names))):
-        first = table.unnamed[0]
-        suggestion = "2-" if first == 0 else some([str(i + 1) for i in positions if i != first])
+    if unnamed:
+        first, n_columns = unnamed[0], len(table.names)
+        suggestion = "2-" if first == 0 else some([str(i + 1) for i in range(n_columns) if i != first])
         raise TableError(
-            f"{source}, line {table.first_line}: column {first + 1} of {len(table.names)} has no name (a row "
+            f"{source}, line {table.first_line}: column {first + 1} of {n_columns} has no name (a row "
             f"number saved along?); name the columns to use with columns=, such as {suggestion}."
         )
 
 
 def _arrow_frame(source: Source, selection: _ColumnSelection) -> Frame:
     table, unread = (read_arrow(source), []) if source.data is None else read_bounded(source)
+    names = distinct_names(table.column_names)
+    notices = _about_repeated(source.name, table.column_names, names)
+    table = table.rename_columns(names).replace_schema_metadata(table.schema.metadata)
     features = without_index(table.schema)
     # A column that is named is taken, also if it is the index; numbers count what is left.
     named = [name for name in selection.columns or () if name in table.column_names and name not in features]
@@ -294,12 +323,12 @@ def _arrow_frame(source: Source, selection: _ColumnSelection) -> Frame:
         features = [features[place] for place in selection.places(features)]
     else:
         features = _as_the_model_calls_them(table, features, selection.like.columns)
-    columns = [part for name in features for part in _arrow_columns(name, table.column(name))]
+    columns = [column for name in features for column in _arrow_columns(name, table.column(name))]
     if selection.like is not None:
         columns = [columns[place] for place in selection.places([column.name for column in columns])]
     if not columns:
         raise TableError(f"{source.name} has no columns.")
-    return Frame(source.name, [*columns, *unread])
+    return Frame(source.name, [*columns, *unread], notices=tuple(notices))
 
 
 def _as_the_model_calls_them(table: Any, features: list[str], needed: Sequence[str]) -> list[str]:
@@ -313,16 +342,16 @@ def _arrow_columns(name: str, values: Any) -> list[Column]:
     """A column of the table, or those of the vectors in it."""
     if not is_list_type(values.type):
         return [arrow_column(name, values)]
-    rows = list_values(name, values)
-    return [Column(item, numbers) for item, numbers in zip(list_names(name, rows.shape[1]), rows.T)]
+    numbers = list_values(name, values).T
+    return list(map(Column, list_names(name, len(numbers)), numbers))
 
 
 def _array_frame(source: Source, selection: _ColumnSelection, key: str | None) -> Frame:
     values = read_array(source, key)
     names = column_names(values.shape[1])
-    places = selection.places(names)
-    values = values if selection.is_all else values[:, places]
-    columns = [Column(names[place], values[:, i]) for i, place in enumerate(places)]
+    positions = selection.places(names)
+    values = values if selection.is_all else values[:, positions]
+    columns = [Column(names[place], values[:, i]) for i, place in enumerate(positions)]
     return Frame(source.name, columns, values)
 
 

@@ -15,17 +15,17 @@ import zipfile
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
-from itertools import chain
+from itertools import chain, count
 from typing import IO, Any
 
 import numpy as np
 
 from .._lazy import require
 from .._runtime import one_line, some
-from .columns import DECIMAL_COMMA, POINTS_AT_THOUSANDS, Column, is_missing, is_number
-from .files import Source, TableError, TableLimits
+from .columns import Column, as_float, column_names, counted, is_missing, is_number, number_with_comma, parse_number
+from .files import Source, TableError
 
 Row = tuple[int, list[Any]]
 
@@ -72,11 +72,13 @@ class ColumnBuilder:
         if self.decimal != ",":
             try:
                 self._numbers.extend(map(float, cells))
-            except (ValueError, TypeError):
-                del self._numbers[mark:]
-            else:
+                has_names = "_" in "".join(map(str, cells))
+            except (ValueError, TypeError, OverflowError):
+                has_names = True
+            if not has_names:
                 self._look_for_points(cells, mark)
                 return
+            del self._numbers[mark:]
         for cell in cells:
             self._numbers.append(self._number(cell))
 
@@ -100,25 +102,24 @@ class ColumnBuilder:
     def _number(self, cell: Any) -> float:
         """The value of a cell; NaN where it is missing or a word, which is then kept."""
         if not isinstance(cell, str):
-            return math.nan if cell is None else float(cell)
+            return as_float(cell)
         text, row = cell.strip(), len(self._numbers)
         if self.decimal == "," and "." in text:
             return self._with_comma(text, row)
-        try:
-            number = float(text)
-        except ValueError:
+        number = parse_number(text)
+        if number is None:
             return self._with_comma(text, row) if self.decimal != "." else self._word(text, row)
         if self.decimal is None and "." in text and self._point_at is None:
             self._point_at = row
         return number
 
     def _with_comma(self, text: str, row: int) -> float:
-        plain = text.replace(".", "") if POINTS_AT_THOUSANDS.fullmatch(text) else text
-        if plain is text and not DECIMAL_COMMA.fullmatch(text):
+        number = number_with_comma(text)
+        if number is None:
             return self._word(text, row)
         if self._comma_at is None:
             self._comma_at = row
-        return float(plain.replace(",", "."))
+        return number
 
     def _word(self, text: str, row: int) -> float:
         if not is_missing(text):
@@ -139,7 +140,7 @@ class ColumnBuilder:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a text file, read as they are asked for.
+    """The rows of a text file, read one at a time.
 
     Parameters
     ----------
@@ -152,11 +153,13 @@ class Rows:
     has_header : bool
         Whether the names come from the file.
     first_line : int
-        Number of the line that tells how many cells a row has.
+        Number of the line that sets how many cells every row has.
     unnamed : tuple of int
         Positions of the columns that the header leaves without a name.
     notices : tuple of str
         What was taken for a remark or for names, to be told.
+    sheets : tuple of str
+        Names of the sheets of a workbook.
     """
 
     names: list[str]
@@ -166,10 +169,11 @@ class Rows:
     first_line: int = 1
     unnamed: tuple[int, ...] = ()
     notices: tuple[str, ...] = ()
+    sheets: tuple[str, ...] = ()
 
 
 def json_rows(file: IO[str], name: str) -> Rows:
-    """The rows of a JSON file: a list of objects, an object of columns, or a list of lists.
+    """The rows of a JSON file: a list of objects or of lists, an object of columns, and all that pandas writes.
 
     Examples
     --------
@@ -178,34 +182,76 @@ def json_rows(file: IO[str], name: str) -> Rows:
     >>> table.names, list(table.rows)
     (['x', 'y'], [(1, [1, 3]), (2, [2, None])])
     """
-    try:
-        content = json.load(file)
-    except ValueError as error:
-        raise TableError(f"{name} is not JSON ({one_line(error)}); repair it.") from error
-    if isinstance(content, dict) and content and all(isinstance(column, list) for column in content.values()):
-        lengths = {len(column) for column in content.values()}
+    content = _parsed(file.read(), name)
+    if isinstance(content, dict) and content.keys() >= {"columns", "data"}:
+        return _rows(name, list(map(str, content["columns"])), content["data"])
+    if isinstance(content, dict) and len(content) == 1 and _all_are(dict, wrapped := next(iter(content.values()))):
+        content = wrapped
+    if isinstance(content, dict) and _all_are(dict, [*content.values()]):
+        # Of pandas: an object for each column, or for each row, which are numbered.
+        by_row = all(key.isdecimal() for key in content)
+        content = [*content.values()] if by_row else {key: [*cells.values()] for key, cells in content.items()}
+    if isinstance(content, dict) and _all_are(list, [*content.values()]):
+        lengths = sorted({len(column) for column in content.values()})
         if len(lengths) > 1:
-            raise TableError(f"{name} has columns of different lengths ({', '.join(map(str, sorted(lengths)))}).")
-        return _rows(name, list(content), [list(row) for row in zip(*content.values())])
-    if isinstance(content, list) and content and all(isinstance(row, dict) for row in content):
-        names = list(dict.fromkeys(key for row in content for key in row))
-        return _rows(name, names, [[row.get(key) for key in names] for row in content])
-    is_list = isinstance(content, list) and bool(content)
-    if is_list and all(isinstance(row, list) and len(row) == len(content[0]) for row in content):
-        return _rows(name, [f"column {i + 1}" for i in range(len(content[0]))], content, has_header=False)
+            raise TableError(f"{name} has columns of different lengths ({', '.join(map(str, lengths))}).")
+        return _rows(name, list(content), list(map(list, zip(*content.values()))))
+    if _all_are(dict, content):
+        return _rows_of_objects(name, content)
+    if _all_are(list, content) and len({len(row) for row in content}) == 1:
+        return _rows(name, column_names(len(content[0])), content, has_header=False)
     raise TableError(f"{name} is not a table: give a list of objects, an object of columns, or a list of equal lists.")
 
 
-def excel_rows(file: IO[bytes], name: str, header: bool | None, limits: TableLimits) -> Rows:
-    """The rows of the first sheet of a workbook; its first row names the columns where it holds no number."""
+def _json_lines_rows(file: IO[str], name: str) -> Rows:
+    """One object or list on each line; all lines are read, since a later one may have a new name."""
+    lines, objects = [], []
+    for line, text in enumerate(file, 1):
+        if text.strip():
+            row = _parsed(text, f"{name}, line {line}")
+            row = dict(zip(column_names(len(row)), row)) if isinstance(row, list) else row
+            if not isinstance(row, dict):
+                raise TableError(f"{name}, line {line} is {text.strip()[:40]}; give an object or a list on each line.")
+            lines.append(line)
+            objects.append(row)
+    if not objects:
+        raise TableError(f"{name} is empty; give one line for each point.")
+    return _rows_of_objects(name, objects, lines)
+
+
+def _parsed(text: str, name: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise TableError(f"{name} is not JSON that can be read ({one_line(error)}); repair it.") from error
+
+
+def _all_are(kind: type, values: Any) -> bool:
+    return isinstance(values, list) and bool(values) and all(isinstance(value, kind) for value in values)
+
+
+def _rows_of_objects(name: str, objects: list[dict[str, Any]], lines: Sequence[int] = ()) -> Rows:
+    """A column for every name; what an object leaves out is missing."""
+    names = list(dict.fromkeys(key for row in objects for key in row))
+    return _rows(name, names, [[row.get(key) for key in names] for row in objects], lines=lines)
+
+
+def _excel_rows(source: Source, header: bool | None) -> Rows:
+    """The rows of a sheet of a workbook; its first row names the columns where it holds no number."""
+    name, sheet, limits = source.name, source.sheet, source.limits
     load_workbook = require("openpyxl", "Excel files need openpyxl", "excel").load_workbook
     try:
         # In memory: a workbook that is read bit by bit keeps its file open.
-        stored = BytesIO(file.read())
+        with source.plain_bytes() as file:
+            stored = BytesIO(file.read())
         with zipfile.ZipFile(stored) as archive:
             limits.check_unpacked(sum(entry.file_size for entry in archive.infolist()), 4 * limits.n_bytes)
         content = []
-        for row in load_workbook(stored, read_only=True, data_only=True).worksheets[0].iter_rows(values_only=True):
+        book = load_workbook(stored, read_only=True, data_only=True)
+        sheets = {page.title: page for page in book.worksheets}
+        if sheet is not None and sheet not in sheets:
+            raise TableError(f"{name} has no sheet {sheet!r}; it has {some([*sheets])}.")
+        for row in (sheets[sheet] if sheet is not None else book.worksheets[0]).iter_rows(values_only=True):
             content += [[_cell(value) for value in row]] if any(value not in (None, "") for value in row) else []
             limits.check_size(len(content) - 1, len(row))
     except TableError:
@@ -217,18 +263,24 @@ def excel_rows(file: IO[bytes], name: str, header: bool | None, limits: TableLim
     width = max(map(len, content))
     content = [row + [None] * (width - len(row)) for row in content]
     named = header if header is not None else not any(isinstance(cell, int | float) for cell in content[0])
-    names = [f"column {i + 1}" for i in range(width)]
+    names = column_names(width)
     if named:
         names = [own if cell in (None, "") else str(cell).strip() for cell, own in zip(content[0], names)]
-    return _rows(name, names, content[1:] if named else content, has_header=named)
+    lines = range(2 if named else 1, len(content) + 1)
+    return replace(_rows(name, names, content[1:] if named else content, named, lines), sheets=tuple(sheets))
 
 
-def _rows(name: str, names: list[str], content: list[list[Any]], has_header: bool = True) -> Rows:
+def _rows(
+    name: str, names: list[str], content: list[list[Any]], has_header: bool = True, lines: Sequence[int] = ()
+) -> Rows:
+    """The rows of `content`, numbered from 1 without `lines`; a cell that holds several values is refused."""
+
     def numbered() -> Iterator[Row]:
-        for line, cells in enumerate(content, 2 if has_header and name.endswith(".xlsx") else 1):
+        for line, cells in zip(lines or count(1), content):
             for key, cell in zip(names, cells):
                 if isinstance(cell, list | dict):
-                    raise TableError(f"{name}, row {line}, column {key!r} holds {type(cell).__name__}; give one value.")
+                    one_value = "holds more than one value; give a number, word or null"
+                    raise TableError(f"{name}, line {line}, column {key!r} {one_value}.")
             yield line, list(cells)
 
     return Rows(names, numbered(), None, has_header)
@@ -256,16 +308,13 @@ def open_rows(
         Whether a first line that may name the columns does so; it is refused otherwise.
     """
     if source.kind == "excel":
-        with source.plain_bytes() as stored:
-            yield excel_rows(stored, source.name, header, source.limits)
+        yield _excel_rows(source, header)
         return
     with source.text() as file:
         if source.kind == "json":
             yield json_rows(file, source.name)
         elif source.kind == "json lines":
-            if header is not None:
-                raise TableError(f"header= is for CSV files, which {source.name} is not; leave it out.")
-            yield _json_rows(file, source.name)
+            yield _json_lines_rows(file, source.name)
         else:
             yield _csv_rows(file, source, header, separator, guess)
 
@@ -299,8 +348,11 @@ def _csv_rows(file: IO[str], source: Source, header: bool | None, separator: str
                 f"line {first_line} of {name} ({some(first)}) is taken for the names of the columns; header=False says "
                 "that it is a point"
             )
-    names = [f"column {i + 1}" for i in range(len(first))]
+    names = column_names(len(first))
     unnamed: tuple[int, ...] = ()
+    if header and separator is None and second is not None and len(second[1]) == len(first) + 1:
+        # R gives its names of rows no name.
+        first, names = ["", *first], column_names(len(first) + 1)
     if header:
         unnamed = tuple(i for i, cell in enumerate(first) if is_unnamed(cell))
         names = [cell.strip() or name for cell, name in zip(first, names)]
@@ -342,7 +394,7 @@ def _run(cells: Sequence[str]) -> int:
 
 
 def is_unnamed(cell: str) -> bool:
-    """Whether a cell of a header names nothing: empty, or what pandas calls an index that nobody has named.
+    """Whether a cell of a header names nothing: empty, or what pandas calls an index without a name.
 
     Examples
     --------
@@ -391,19 +443,39 @@ def _separator(line: str) -> str | None:
 
 
 def _split(lines: Iterable[str], skipped: int, separator: str | None, name: str) -> Iterator[Row]:
-    """Line number and cells of each line that is not blank."""
+    """Line number and cells of each row."""
     if separator is None:
         for number, line in enumerate(lines, skipped + 1):
             if cells := line.split():
-                yield number, cells
+                yield number, [cell.strip('"') for cell in cells]
         return
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
     try:
-        for cells in reader:
-            if cells and (cells[0].strip() or any(cell.strip() for cell in cells)):
-                yield skipped + reader.line_num, cells
+        for number, cells in csv_records(reader):
+            yield skipped + number, cells
     except csv.Error as error:
-        raise TableError(f"{name} is not CSV that can be read ({one_line(error)}).") from error
+        cure = "look for a quote that is never closed"
+        raise TableError(f"{name} is not CSV that can be read ({one_line(error)}); {cure}.") from error
+
+
+def csv_records(reader: Any) -> Iterator[Row]:
+    """The rows of a `csv.reader` with their lines, those of separators alone too, so that labels stay beside rows.
+
+    Blank lines are skipped, and rows without a value before and after all others, as spreadsheets leave them.
+
+    Examples
+    --------
+    >>> list(csv_records(csv.reader([",", "x,y", "1,2", "", ",", "3,4", ","])))
+    [(2, ['x', 'y']), (3, ['1', '2']), (5, ['', '']), (6, ['3', '4'])]
+    """
+    empty: list[Row] | None = None
+    for cells in reader:
+        if cells and (cells[0].strip() or any(cell.strip() for cell in cells)):
+            yield from empty or ()
+            empty = []
+            yield reader.line_num, cells
+        elif len(cells) > 1 and empty is not None:
+            empty.append((reader.line_num, cells))
 
 
 def _even(rows: Iterator[Row], width: int, first_line: int, name: str) -> Iterator[Row]:
@@ -412,30 +484,6 @@ def _even(rows: Iterator[Row], width: int, first_line: int, name: str) -> Iterat
             why = "every line must have the same number."
             if str(cells[0]).lstrip().startswith("#"):
                 why = "it begins with #: remarks stand before the table only."
-            raise TableError(f"{name}, line {line} has {len(cells)} values, but line {first_line} has {width}; {why}")
+            n_values = counted(len(cells), "value")
+            raise TableError(f"{name}, line {line} has {n_values}, but line {first_line} has {width}; {why}")
         yield line, cells
-
-
-def _json_rows(file: IO[str], name: str) -> Rows:
-    """All lines, since a later one may bring a new name; what a line leaves out is missing."""
-    objects = [(number, _json_object(line, number, name)) for number, line in enumerate(file, 1) if line.strip()]
-    if not objects:
-        raise TableError(f"{name} is empty; give one line for each point.")
-    names = list(dict.fromkeys(key for _, row in objects for key in row))
-    rows = ((number, [row.get(key) for key in names]) for number, row in objects)
-    return Rows(names, rows, None, True, objects[0][0])
-
-
-def _json_object(line: str, number: int, name: str) -> dict[str, Any]:
-    try:
-        row = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise TableError(f"{name}, line {number} is not JSON that can be read ({one_line(error)}).") from error
-    if isinstance(row, list):
-        row = {f"column {i + 1}": cell for i, cell in enumerate(row)}
-    if not isinstance(row, dict):
-        raise TableError(f"{name}, line {number} is {line.strip()[:40]}; give an object or a list on each line.")
-    for key, cell in row.items():
-        if isinstance(cell, list | dict):
-            raise TableError(f"{name}, line {number}: {key!r} holds more than one value; give a number, word or null.")
-    return row

@@ -36,7 +36,7 @@ def check_output_format(path: str) -> None:
     if path == "-" or Path(path).is_char_device():
         return
     kind, compression = kind_and_compression(path)
-    if kind in (None, "npz", "json", "excel"):
+    if kind in (None, "npz", "json", "excel", "cells"):
         raise TableError(f"cannot write {path}: its name must end in one of {', '.join(WRITABLE)}.")
     if kind in ("parquet", "feather"):
         require_pyarrow(f"pyarrow.{kind}", f"{str(kind).capitalize()} files")
@@ -55,14 +55,13 @@ def write_table(file: IO[bytes], path: str, columns: Mapping[str, Sequence[Any] 
     >>> file.getvalue()
     b'label\\n0\\n1\\n'
     """
-    kind, compression = kind_and_compression(path)
+    kind = kind_and_compression(path)[0]
     if kind == "npy":
         _write_array(file, list(columns.values()), path)
     elif kind in ("parquet", "feather"):
         _write_arrow(file, kind, require_pyarrow().table({name: _plain(column) for name, column in columns.items()}))
     else:
-        rows = zip(*(_listed(column) for column in columns.values()))
-        _write_text(file, path, kind, compression, list(columns), rows)
+        _write_text(file, path, list(columns), zip(*map(_listed, columns.values())))
 
 
 def write_with_columns(
@@ -88,7 +87,7 @@ def write_with_columns(
     header, key
         As for `read_table`.
     """
-    kind, compression = kind_and_compression(path)
+    kind = kind_and_compression(path)[0]
     if len(sources) == 1 and sources[0].kind in ("parquet", "feather") and kind in ("parquet", "feather"):
         table = read_arrow(sources[0])
         for name, column in columns.items():
@@ -104,7 +103,7 @@ def write_with_columns(
     if kind in ("parquet", "feather", "npy"):
         write_table(file, path, dict(zip(names, map(_typed, zip(*joined)))))
     else:
-        _write_text(file, path, kind, compression, names, joined)
+        _write_text(file, path, names, joined)
 
 
 def _cells_in_order(
@@ -118,9 +117,7 @@ def _cells_in_order(
 
 
 @contextmanager
-def _cells(
-    source: Source, header: bool | None, key: str | None
-) -> Iterator[tuple[list[str], Iterator[Sequence[Any]]]]:
+def _cells(source: Source, header: bool | None, key: str | None) -> Iterator[tuple[list[str], Iterator[Sequence[Any]]]]:
     """Names and rows of cells of a source of any kind."""
     if source.kind in TEXT:
         with open_rows(source, header) as table:
@@ -128,19 +125,15 @@ def _cells(
     elif source.kind in ("parquet", "feather"):
         stored = read_arrow(source)
         yield stored.column_names, zip(*(column.to_pylist() for column in stored.columns))
+    elif source.kind == "cells":
+        raise TableError(f"the rows of {source.name} cannot be written with labels; write the labels alone.")
     else:
         values = read_array(source, key)
         yield column_names(values.shape[1]), iter(values.tolist())
 
 
-def _write_text(
-    file: IO[bytes],
-    path: str,
-    kind: str | None,
-    compression: str | None,
-    names: list[str],
-    rows: Iterable[Sequence[Any]],
-) -> None:
+def _write_text(file: IO[bytes], path: str, names: list[str], rows: Iterable[Sequence[Any]]) -> None:
+    kind, compression = kind_and_compression(path)
     with compressed(file, compression) as plain:
         text = TextIOWrapper(plain, encoding="utf-8", newline="", write_through=False)
         if kind == "json lines":

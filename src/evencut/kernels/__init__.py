@@ -18,12 +18,12 @@ from .base import (
 )
 from .gaussian import AdaptiveGaussian, Gaussian, LocalScaling
 from .geodesic import Geodesic
-from .graphs import KNN, Disc, SharedNeighbors, shared_neighbor_affinity
+from .graphs import KNN, Disc, SharedNeighbors, shared_neighbor_affinities, shared_neighbor_affinity
 
 __all__ = [
     "BANDWIDTH", "KERNELS", "KNN", "NEIGHBORS", "AdaptiveGaussian", "Disc", "Extension", "Gaussian", "Geodesic",
     "Kernel", "KernelParameter", "LocalScaling", "Points", "Precomputed", "SharedNeighbors", "affinity_of",
-    "for_tensors", "prepare_affinity", "shared_neighbor_affinity",
+    "for_tensors", "prepare_affinity", "shared_neighbor_affinities", "shared_neighbor_affinity",
 ]  # fmt: skip
 
 #: The kernels by the names the estimators take.

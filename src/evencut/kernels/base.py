@@ -14,16 +14,14 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from .._runtime import warn_user
-from ..affinity import AffinityLike, as_affinity, check_affinity
-from ..neighbors import check_entries
+from ..affinity import AffinityLike, as_affinity, check_affinity, check_entries
 from ..points.prepare import PreparedPoints, unmerged_points
 from ..tensors import AnyFloats, Floats
 
 Points = AnyFloats
 Extension = Callable[[Points], AffinityLike]
 _Method = TypeVar("_Method", bound=Callable[..., Any])
-# Points of which all triangles are looked at, and what rounding leaves of a distance of zero or of a triangle.
-_SAMPLE = 40
+# What rounding leaves of a distance of zero or of a triangle.
 _ROUNDING = 1e-6
 
 
@@ -50,10 +48,10 @@ class KernelParameter:
         Its name in the constructor.
     title, hint : str
         What a form calls it, and a sentence on what it does.
-    least, most : float
+    minimum, maximum : float
         The range of numbers that it takes.
     whole : bool
-        Whether only whole numbers.
+        Whether only integers.
     rules : tuple of str
         Names it takes instead of a number.
 
@@ -66,8 +64,8 @@ class KernelParameter:
     name: str
     title: str
     hint: str
-    least: float
-    most: float
+    minimum: float
+    maximum: float
     whole: bool = False
     rules: tuple[str, ...] = ()
 
@@ -79,26 +77,20 @@ class KernelParameter:
             number = int(text) if self.whole else float(text)
         except ValueError:
             number = float("nan")
-        if not self.least <= number <= self.most:
+        if not self.minimum <= number <= self.maximum:
             kind = "a whole number" if self.whole else "a number"
             rules = "".join(f", {rule}" for rule in self.rules)
-            raise ValueError(f"{self.name}={text} must be {kind} from {self.least:g} to {self.most:g}{rules}.")
+            raise ValueError(f"{self.name}={text} must be {kind} from {self.minimum:g} to {self.maximum:g}{rules}.")
         return number
 
 
 NEIGHBORS = KernelParameter(
     "n_neighbors", "Neighbours", "How many nearest points make a point's neighbourhood.", 1, 100_000, whole=True
 )
-
-
 BANDWIDTH = KernelParameter(
-    "bandwidth",
-    "Bandwidth",
-    "Distance up to which points count as similar.",
-    1e-100,
-    1e100,
+    "bandwidth", "Bandwidth", "Distance up to which points count as similar.", 1e-100, 1e100,
     rules=("scott", "silverman", "median"),
-)
+)  # fmt: skip
 
 
 class Kernel(BaseEstimator):
@@ -113,7 +105,7 @@ class Kernel(BaseEstimator):
     #: Whether an affinity is given in place of points.
     is_pairwise = False
 
-    #: Whether lengths have a meaning of their own, so that points must not be rescaled.
+    #: Whether lengths have a unit, so that points must not be rescaled.
     has_units = False
 
     #: Whether only neighbours have an affinity, so that it is a sparse graph.
@@ -128,13 +120,13 @@ class Kernel(BaseEstimator):
     def takes_tensors(self) -> bool:
         """Whether points on a device are clustered there: both methods are marked by :func:`for_tensors`.
 
-        A subclass with a method of its own marks it anew.
+        A subclass that overrides a method marks it again.
         """
         return all(hasattr(method, "for_tensors") for method in (type(self).affinity, type(self).extend))
 
     @property
     def is_tied_to_rows(self) -> bool:
-        """Whether a parameter holds a value for each row, so that rows must stay as they are."""
+        """Whether a parameter holds a value for each row, so that rows must stay unchanged."""
         return False
 
     @abstractmethod
@@ -150,7 +142,7 @@ class Kernel(BaseEstimator):
     ) -> tuple[AffinityLike, Extension | None]:
         """The affinity of points of these weights, and the extension where it comes with it at no cost.
 
-        Most kernels take neighbours among distinct points and need no weights. Where there is no extension, it is made
+        Most kernels search neighbours among distinct points and need no weights. An extension that is missing is made
         when first needed.
         """
         return self.affinity(X, n_jobs=n_jobs), None
@@ -174,7 +166,7 @@ class NeighborKernel(Kernel):
     def affinity_and_extension(
         self, X: Points, *, weights: Floats | None = None, n_jobs: int | None = None
     ) -> tuple[AffinityLike, Extension | None]:
-        """Both from one search; a subclass with an affinity of its own keeps to it."""
+        """Both from one search; a subclass that overrides the affinity uses that."""
         if type(self).affinity is not NeighborKernel.affinity:
             return super().affinity_and_extension(X, n_jobs=n_jobs)
         return self._both(X, n_jobs)
@@ -206,9 +198,8 @@ class FixedBandwidth(Kernel):
             if not self.bandwidth > 0:  # type: ignore[operator]
                 raise ValueError(f"bandwidth={self.bandwidth!r} must be positive and finite.")
             return float(self.bandwidth)  # type: ignore[arg-type]
-        some = X[:: -(-len(X) // 1000)]
-        found = some.distances(some)
-        return float(np.median(found[np.triu_indices(len(some), 1)])) or 1.0
+        sample = X[:: -(-len(X) // 1000)]
+        return float(np.median(sample.distances(sample)[np.triu_indices(len(sample), 1)])) or 1.0
 
 
 def affinity_of(
@@ -232,26 +223,25 @@ def affinity_of(
         if affinity.shape[0] != X.shape[0]:
             raise ValueError(f"{what} has {affinity.shape[0]} rows for {X.shape[0]} points; give one for each point.")
     else:
-        check_entries(as_affinity(affinity), what)
+        check_entries(affinity, what)
     return affinity, extension
 
 
 def check_neighbors(kernel: Any, n_points: int, itself: int = 0) -> None:
-    """Raise unless `n_neighbors` is a whole number of at least one; warn where there are not so many points.
+    """Raise unless `n_neighbors` is an integer of at least one; warn if there are fewer points.
 
-    A default adapts to few points in silence, a number of one's own does not. `itself` is one where a point counts
-    among its own neighbours.
+    A default adapts to few points without a warning. `itself` is one if a point counts among its own neighbours.
     """
     n_neighbors = kernel.n_neighbors
     if not isinstance(n_neighbors, Integral) or isinstance(n_neighbors, bool) or n_neighbors < 1:
         raise ValueError(f"n_neighbors={n_neighbors!r} must be a whole number of at least 1.")
-    most = n_points - 1 + itself
+    n_others = n_points - 1 + itself
     parameter = inspect.signature(type(kernel)).parameters.get("n_neighbors")
-    usual = parameter.default if parameter is not None and isinstance(parameter.default, int) else 0
-    if int(n_neighbors) > max(most, usual):
+    default = parameter.default if parameter is not None and isinstance(parameter.default, int) else 0
+    if int(n_neighbors) > max(n_others, default):
         warn_user(
             f"n_neighbors={n_neighbors} of {type(kernel).__name__} is more than there are among {n_points} distinct "
-            f"points: every point is a neighbour of all others; give at most {most}.",
+            f"points: every point is a neighbour of all others; give at most {n_others}.",
         )
 
 
@@ -303,22 +293,22 @@ class Precomputed(Kernel):
         return affinity
 
     def extend(self, X: Any, *, n_jobs: int | None = None) -> Extension:
-        """New rows are given as they are: one row a new point, one column a fitted point."""
-        return _as_given
+        """New rows are used unchanged: one row for each new point, one column for each fitted point."""
+        return _unchanged
 
 
 def _looks_like_distances(affinity: AnyFloats) -> bool:
     """Whether entries are zero between a point and itself only, and keep to the triangle inequality, or their roots do.
 
-    Evenly spaced points are looked at. Affinities without a diagonal fail: near points have large ones, and each of
-    them small ones with a third that is far. Entries that are all equal say nothing.
+    A sample of 40 evenly spaced points is examined. Affinities without a diagonal fail: similar points have large ones,
+    and each of them small ones with a distant third. Entries that are all equal do not decide.
     """
     if len(affinity) < 3 or np.abs(affinity.diagonal()).max() > _ROUNDING * np.abs(affinity[0]).max():
         return False
-    some = np.unique(np.linspace(0, len(affinity) - 1, _SAMPLE).astype(int))
-    table = affinity[np.ix_(some, some)].astype(np.float64)
-    apart = table[~np.eye(len(some), dtype=bool)]
-    if not apart.min() > 0 or np.ptp(apart) <= _ROUNDING * apart.max():
+    sample = np.unique(np.linspace(0, len(affinity) - 1, 40).astype(int))
+    table = affinity[np.ix_(sample, sample)].astype(np.float64)
+    pairs = table[~np.eye(len(sample), dtype=bool)]
+    if not pairs.min() > 0 or np.ptp(pairs) <= _ROUNDING * pairs.max():
         return False
     np.fill_diagonal(table, 0.0)
     return any(_keeps_to_triangles(lengths) for lengths in (table, np.sqrt(table)))
@@ -329,5 +319,5 @@ def _keeps_to_triangles(lengths: Floats) -> bool:
     return bool((lengths <= detours * (1 + _ROUNDING)).all())
 
 
-def _as_given(rows: Any) -> Any:
+def _unchanged(rows: Any) -> Any:
     return rows

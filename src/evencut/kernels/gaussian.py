@@ -1,4 +1,4 @@
-"""Gaussian kernels of all pairs: one bandwidth for all points, or one of its own at each point."""
+"""Gaussian kernels of all pairs: one bandwidth for all points, or one for each point."""
 
 from __future__ import annotations
 
@@ -10,21 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._runtime import keeps_in_memory
+from .._runtime import keeps_in_memory, warn_user
 from ..affinity import AffinityLike, BlockwiseAffinity, GaussianBlocks, density_law, knn_density, knn_radius, whiten
 from ..affinity.lazy import gaussian_pairs
 from ..neighbors import is_dense, squared_distances
 from ..tensors import AnyFloats, Floats, array_namespace, is_tensor
-from .base import (
-    NEIGHBORS,
-    Extension,
-    FixedBandwidth,
-    Kernel,
-    Points,
-    check_neighbors,
-    exp_half,
-    for_tensors,
-)
+from .base import NEIGHBORS, Extension, FixedBandwidth, Kernel, Points, check_neighbors, exp_half, for_tensors
 
 
 class Gaussian(FixedBandwidth):
@@ -86,14 +77,24 @@ class Gaussian(FixedBandwidth):
         if is_tensor(points):
             return gaussian_pairs(points, 1.0, "gaussian")
         points = points.astype(dtype, copy=False)
-        if keeps_in_memory(len(points), points.dtype, self.memory):
-            return exp_half(squared_distances(points))
-        return BlockwiseAffinity(GaussianBlocks(points), len(points), points.dtype, n_jobs=n_jobs)
+        if not keeps_in_memory(len(points), points.dtype, self.memory):
+            return BlockwiseAffinity(GaussianBlocks(points), len(points), points.dtype, n_jobs=n_jobs)
+        affinity = exp_half(squared_distances(points))
+        if isinstance(self.bandwidth, str) and len(points) > 1:
+            degree = float(np.median(affinity.sum(axis=1) - 1))
+            # Below this the affinity is close to an identity matrix.
+            if degree < 0.01:
+                warn_user(
+                    f"bandwidth={self.bandwidth!r} is too narrow for these {points.shape[1]} columns: half of the "
+                    f"points have an affinity of at most {degree:.2g} with all others together, so clusters depend "
+                    "on a few pairs; use bandwidth='median', or kernel='knn'."
+                )
+        return affinity
 
 
 @dataclass(eq=False, repr=False)
 class AdaptiveGaussian(Kernel):
-    r"""Gaussian kernel with a bandwidth of its own at each point (eq. 48).
+    r"""Gaussian kernel with a bandwidth for each point (eq. 48).
 
     .. math:: \kappa_p(f_p, f_q) = \exp\left(-\tfrac12 (f_p-f_q)^T \Sigma_p^{-1} (f_p-f_q)\right)
 

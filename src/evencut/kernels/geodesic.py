@@ -16,9 +16,6 @@ from ..neighbors import NeighborSearch, kneighbors
 from ..tensors import AnyFloats, Floats
 from .base import BANDWIDTH, NEIGHBORS, Extension, Kernel, Points, check_neighbors, exp_half
 
-# Shortest paths between all pairs of more points take minutes.
-_MOST_POINTS = 6000
-
 
 @dataclass(eq=False, repr=False)
 class Geodesic(Kernel):
@@ -104,10 +101,10 @@ class Geodesic(Kernel):
 
     def _paths(self, X: Points, n_jobs: int | None) -> Floats:
         check_neighbors(self, len(X), itself=1)
-        if len(X) > _MOST_POINTS:
+        if len(X) > 6000:
             raise ValueError(
                 f"the geodesic kernel finds shortest paths between all pairs, which takes minutes for {len(X)} points; "
-                f"give at most {_MOST_POINTS}, or use kernel='knn'."
+                "give at most 6000, or use kernel='knn'."
             )
         tensor = self._tensor(X, n_jobs)
         nearest = kneighbors(X, self.n_neighbors, n_jobs=n_jobs)[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -14,23 +15,11 @@ from .._runtime import free_memory, in_threads, n_threads
 from ..affinity import AffinityLike, whiten
 from ..affinity.lazy import NeighborRows
 from ..neighbors import NeighborSearch, is_dense, neighbor_graph, squared_distances
-from ..tensors import (
-    AnyFloats,
-    AnyInts,
-    Floats,
-    arange_like,
-    array_namespace,
-    as_float64,
-    asarray_like,
-    is_tensor,
-    to_array,
-)
+from ..tensors import AnyFloats, AnyInts, Floats, arange_like, array_namespace, asarray_like, is_tensor, to_array
 from .base import Extension, FixedBandwidth, NeighborKernel, Points, check_neighbors, for_tensors
 
-# A column number and a value; lists of neighbours take as much again while they are turned into rows.
-_BYTES_PER_PAIR = 24
-# Affinity of a point with itself where it has none with others: too little to matter beside any neighbour.
-_ALONE = 1e-10
+# Affinity of a point with itself, which keeps degrees positive: negligible compared with any neighbour.
+_SELF_AFFINITY = 1e-10
 
 
 @dataclass(eq=False, repr=False)
@@ -79,8 +68,8 @@ class KNN(NeighborKernel):
     def _both(self, X: Points, n_jobs: int | None) -> tuple[AffinityLike, Extension]:
         check_neighbors(self, len(X), itself=1)
         search = NeighborSearch(X, n_jobs=n_jobs, method=self.neighbors)
-        near = search.query_self(self.n_neighbors)[1]
-        return neighbor_graph(near, self.symmetrize, X.dtype), self._extension(search)
+        indices = search.query_self(self.n_neighbors)[1]
+        return neighbor_graph(indices, self.symmetrize, X.dtype), self._extension(search)
 
     def _extension(self, search: NeighborSearch) -> Extension:
         return partial(_indicators, search, self.n_neighbors)
@@ -152,14 +141,15 @@ class Disc(FixedBandwidth):
         workers = n_threads(n_jobs)
         sizes = np.asarray(tree.query_ball_point(queries, 1.0, workers=workers, return_length=True), dtype=np.int64)
         limit = 0.5 * free_memory() if self.memory is None else self.memory
-        if sizes.sum() * _BYTES_PER_PAIR > limit:
+        # A column number and a value for each pair, and lists of the same size while they become rows.
+        n_bytes = 24 * sizes.sum()
+        if n_bytes > limit:
             raise ValueError(
                 f"discs of bandwidth={self.bandwidth!r} hold {sizes.mean():.0f} points in the mean, a graph of "
-                f"{sizes.sum() * _BYTES_PER_PAIR / 1e9:.2g} GB, more than {limit / 1e9:.2g} GB; give a smaller "
-                "bandwidth or kernel='knn'."
+                f"{n_bytes / 1e9:.2g} GB, more than {limit / 1e9:.2g} GB; give a smaller bandwidth or kernel='knn'."
             )
-        near = tree.query_ball_point(queries, 1.0, workers=workers, return_sorted=True)
-        indices = np.concatenate([np.asarray(one, dtype=np.int64) for one in near])
+        lists = tree.query_ball_point(queries, 1.0, workers=workers, return_sorted=True)
+        indices = np.concatenate([np.asarray(members, dtype=np.int64) for members in lists])
         indptr = np.concatenate([[0], np.cumsum(sizes)])
         return sparse.csr_array((np.ones(len(indices), dtype=dtype), indices, indptr), shape=(len(queries), tree.n))
 
@@ -174,8 +164,8 @@ class _Side(NamedTuple):
     @classmethod
     def of(cls, distances: AnyFloats, indices: AnyInts) -> _Side:
         """From the tables that a search gives."""
-        if is_tensor(indices):
-            return cls(distances, _radius(distances), indices.contiguous())  # type: ignore[attr-defined]
+        if not isinstance(indices, np.ndarray):
+            return cls(distances, _radius(distances), indices.contiguous())
         return cls(np.ascontiguousarray(distances), _radius(distances), np.ascontiguousarray(indices))
 
 
@@ -230,7 +220,7 @@ class SharedNeighbors(NeighborKernel):
         self._check(len(X))
         search = NeighborSearch(X, n_jobs=n_jobs)
         distances, indices = search.query_self(self.n_neighbors + 1)
-        options: dict[str, Any] = {"sharpness": self.sharpness, "power": self.power, "n_jobs": n_jobs}
+        options: dict[str, Any] = {"sharpness": self.sharpness, "power": self.power, "n_jobs": search.n_jobs}
         affinity = shared_neighbor_affinity(X, distances, indices, **options)
         return affinity, self.extend_from(search, distances, indices)
 
@@ -292,23 +282,38 @@ def shared_neighbor_affinity(
     >>> shared_neighbor_affinity(X, found[0][:, :2], found[1][:, :2]).shape
     (4, 4)
     """
-    side = _Side.of(distances, indices)
-    affinity = neighbor_graph(side.lists, "union", X.dtype)
-    if is_tensor(X):
-        columns = asarray_like(X, affinity.indices)
-        rows = arange_like(X).repeat_interleave(asarray_like(X, np.diff(affinity.indptr)))
-        values = _of_pairs(X, X, (rows, columns), side, side, (float(sharpness), float(power)))
-        values[rows == columns] = _ALONE
-        affinity.data = to_array(array_namespace(X).asarray(values, dtype=X.dtype))
-        return affinity
-    _fill(side, side, True, (affinity.indptr, affinity.indices, affinity.data), (sharpness, power), n_jobs)
-    affinity.setdiag(_ALONE)
-    return affinity
+    sizes = [indices.shape[1] - 1]
+    return shared_neighbor_affinities(X, distances, indices, sizes, sharpness=sharpness, power=power, n_jobs=n_jobs)[0]
 
 
-def _of_pairs(
-    Y: Any, X: Any, pairs: tuple, mine: _Side, theirs: _Side, shape: tuple[float, float]
-) -> Any:
+def shared_neighbor_affinities(
+    X: Points,
+    distances: AnyFloats,
+    indices: AnyInts,
+    sizes: Sequence[int],
+    *,
+    sharpness: float = 0.5,
+    power: float = 6.0,
+    n_jobs: int | None = None,
+) -> list[sparse.csr_array]:
+    """The affinities of :func:`shared_neighbor_affinity` for several numbers of neighbours."""
+    sides = [_Side.of(distances[:, : size + 1], indices[:, : size + 1]) for size in sizes]
+    affinities = [neighbor_graph(side.lists, "union", X.dtype) for side in sides]
+    if not isinstance(indices, np.ndarray):
+        for side, affinity in zip(sides, affinities):
+            columns = asarray_like(X, affinity.indices)
+            rows = arange_like(X).repeat_interleave(asarray_like(X, np.diff(affinity.indptr)))
+            values = _of_pairs(X, X, (rows, columns), side, side, (float(sharpness), float(power)))
+            values[rows == columns] = _SELF_AFFINITY
+            affinity.data = to_array(array_namespace(X).asarray(values, dtype=X.dtype))
+        return affinities
+    for side, affinity in zip(sides, affinities):
+        _fill(side, side, True, (affinity.indptr, affinity.indices, affinity.data), (sharpness, power), n_jobs)
+        affinity.setdiag(_SELF_AFFINITY)
+    return affinities
+
+
+def _of_pairs(Y: Any, X: Any, pairs: tuple, mine: _Side, theirs: _Side, shape: tuple[float, float]) -> Any:
     """Affinities of listed pairs of tensors."""
     from ..gpu.graph import shared_affinities
 
@@ -316,32 +321,28 @@ def _of_pairs(
 
 
 def _fill(
-    mine: _Side,
-    theirs: _Side,
-    among: bool,
-    pattern: tuple,
-    shape: tuple[float, float],
+    mine: _Side, theirs: _Side, is_symmetric: bool, pattern: tuple[Any, Any, Any], shape: tuple[float, float],
     n_jobs: int | None,
 ) -> None:
-    """Affinities of the entries of a CSR pattern; each thread takes a stretch of its rows."""
+    """Affinities of the entries of a CSR pattern; each thread takes a range of its rows."""
     from ._shared_neighbor_loops import pair_affinities
 
-    n_workers = n_threads(n_jobs)
+    def fill(rows: tuple[int, int]) -> None:
+        pair_affinities(rows, mine, theirs, is_symmetric, *pattern, shape)
+
+    n_workers = 1 if n_jobs == 1 else n_threads(n_jobs)
+    if n_workers == 1:
+        return fill((0, len(mine.lists)))
     ends = np.linspace(0, len(mine.lists), n_workers + 1).astype(int)
-    sharpness, power = map(float, shape)
-
-    def fill(stretch: tuple[int, int]) -> None:
-        pair_affinities(stretch, mine, theirs, among, pattern, sharpness, power)
-
     in_threads(fill, zip(ends[:-1], ends[1:]), n_workers)
 
 
 def _radius(distances: AnyFloats) -> Floats:
     """Distance to the (K/2)-th other neighbour; where copies of the point fill that place, to the next one apart."""
     half = max((distances.shape[1] - 1) // 2, 1)
-    xp = array_namespace(distances)
+    xp = np if isinstance(distances, np.ndarray) else array_namespace(distances)
     # A copy, since compiled loops take no column of a table.
-    radius = as_float64(distances[:, min(half, distances.shape[1] - 1)]) + 0.0
+    radius = xp.asarray(distances[:, min(half, distances.shape[1] - 1)], dtype=xp.float64) + 0.0
     if (radius > 0).all():
         return radius
     apart = xp.amin(xp.where(distances > 0, distances, xp.inf), axis=1)

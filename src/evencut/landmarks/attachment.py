@@ -20,8 +20,6 @@ from ..tensors import AnyFloats, AnyInts, Floats, Ints, array_namespace, asarray
 
 # Weights are whole multiples of 2^-15, so that their products add up exactly, in any order, for 2^33 rows.
 _UNIT = 2**15
-_ENTRIES_PER_SLICE = 4_000_000
-_RADIUS_NEIGHBORS = 8
 _ROWS_ON_DEVICE = 1 << 19
 
 
@@ -66,7 +64,7 @@ class Attachment:
         """Attachment to the landmarks given, which are distinct."""
         n_nearest = min(n_nearest, len(landmarks))
         scale = np.ones(landmarks.shape[1]) if feature_scale is None else feature_scale
-        return cls(landmarks, knn_radius(landmarks, _RADIUS_NEIGHBORS), n_nearest, scale, metric=metric)
+        return cls(landmarks, knn_radius(landmarks, 8), n_nearest, scale, metric=metric)
 
     def labelled(self, labels: Ints) -> Attachment:
         """The same with clusters for the landmarks."""
@@ -110,7 +108,7 @@ class Attachment:
         xp = array_namespace(rows)
         weights = self._weights(rows)
         parts = [add_pairs(indices, units, counts[place], n_landmarks) for place, indices, units in weights]
-        keys, sums = (to_array(part) for part in merge_pairs(*(xp.concatenate(each) for each in zip(*parts))))
+        keys, sums = (to_array(merged) for merged in merge_pairs(*(xp.concatenate(each) for each in zip(*parts))))
         return sparse.csr_array((sums, np.divmod(keys, n_landmarks)), shape=(n_landmarks,) * 2)
 
     def predict(self, rows: Any, first: int = 0) -> Ints:
@@ -170,7 +168,8 @@ class Attachment:
 
     def mean_distances(self, rows: NDArray[Any], n_nearest: int) -> Floats:
         """Mean distance of each row to the landmarks that are nearest."""
-        return np.concatenate([distances.mean(axis=1) for _, distances, _ in self._nearest(rows, n_nearest)])
+        means = [to_array(distances.mean(axis=1)) for _, distances, _ in self._nearest(rows, n_nearest)]
+        return np.concatenate(means)
 
     def _weights(self, rows: Any) -> Iterator[tuple[slice, AnyInts, Ints]]:
         """Slice by slice, the nearest landmarks of the rows and their weights in units of 2^-15."""
@@ -183,7 +182,7 @@ class Attachment:
     def _nearest(self, rows: Any, n_nearest: int | None = None) -> Iterator[tuple[slice, AnyFloats, AnyInts]]:
         """Slice by slice, the distances and numbers of the landmarks nearest to the rows."""
         n_nearest = min(n_nearest or self.n_nearest, len(self.landmarks))
-        step = max(1, _ENTRIES_PER_SLICE // max(rows.shape[1], 4 * n_nearest))
+        step = max(1, 4_000_000 // max(rows.shape[1], 4 * n_nearest))
         for begin in range(0, rows.shape[0], step):
             place = slice(begin, begin + step)
             yield place, *self._search.query(self._points(rows[place]), n_nearest)

@@ -5,11 +5,11 @@ A pass over the data is a function of one block; the caller never sees where the
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import zip_longest
 from operator import getitem
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,6 @@ from ..io.files import TableError
 from ..io.parts import expand, open_file
 from ..tensors import Ints, Places, array_namespace, asarray_like, is_tensor, to_array
 
-# Sparse rows of more columns stay sparse: thousands of landmarks would not fit in memory otherwise.
-_MOST_DENSE_FEATURES = 1000
 #: A pass: from the rows of a block and the number of its first row to a result.
 Work = Callable[[Any, int], Any]
 _ROWS_PER_BLOCK = 2**17
@@ -55,10 +53,10 @@ class RowSample:
 
     def __call__(self, rows: Any, first: int) -> Any:
         """Those of the rows that belong to the sample; `first` is the number of the first row."""
-        places = self.places(rows.shape[0], first)
+        indices = self.places(rows.shape[0], first)
         if is_tensor(rows):
-            return rows[asarray_like(rows, places)]
-        selected = rows[places]
+            return rows[asarray_like(rows, indices)]
+        selected = rows[indices]
         if sparse.issparse(selected):
             return selected if is_wide(rows) else selected.toarray()
         return np.array(selected)
@@ -67,17 +65,15 @@ class RowSample:
         """Which of `n_rows` rows from number `first` on belong to the sample."""
         if self.threshold >= 2**64:
             return np.arange(n_rows)
-        return np.flatnonzero(_hash(first, n_rows, self.seed) < np.uint64(self.threshold))
+        # A 64-bit number for each row number, even and unrelated to its neighbours'.
+        hashes = mix(np.arange(first, first + n_rows), self.seed).view(np.uint64)
+        return np.flatnonzero(hashes < np.uint64(self.threshold))
 
 
 def is_wide(rows: Any) -> bool:
     """Whether rows have so many columns that sparse ones stay sparse."""
-    return bool(rows.shape[1] > _MOST_DENSE_FEATURES)
-
-
-def _hash(first: int, n_rows: int, seed: int) -> NDArray[np.uint64]:
-    """A 64-bit number for each row number, even and unrelated to its neighbours'."""
-    return np.asarray(mix(np.arange(first, first + n_rows), seed)).view(np.uint64)
+    # Thousands of dense landmarks with more columns would not fit in memory.
+    return bool(rows.shape[1] > 1000)
 
 
 def mix(numbers: Any, seed: int) -> Any:
@@ -141,42 +137,39 @@ class RowBlocks:
         todo = [i for i in range(len(self.blocks)) if i not in skip]
         n_workers = min(n_threads(self.n_jobs), max(len(todo), 1))
         if n_workers == 1:
-            for i in todo:
-                yield i, self._run(work, i)
+            yield from ((i, self._run(work, i)) for i in todo)
             return
+        n_ahead = 2 * n_workers
         with ThreadPoolExecutor(n_workers) as pool:
-            # A short queue: results wait for their turn without piling up.
-            waiting: deque[tuple[int, Future]] = deque()
+            # Each result frees a place for another block: threads read ahead, and results do not pile up.
+            waiting = {i: pool.submit(self._run, work, i) for i in todo[:n_ahead]}
             try:
-                for i in todo:
-                    waiting.append((i, pool.submit(self._run, work, i)))
-                    if len(waiting) > 2 * n_workers:
-                        done, future = waiting.popleft()
-                        yield done, future.result()
-                while waiting:
-                    done, future = waiting.popleft()
-                    yield done, future.result()
+                for i, upcoming in zip_longest(todo, todo[n_ahead:]):
+                    result = waiting.pop(i).result()
+                    if upcoming is not None:
+                        waiting[upcoming] = pool.submit(self._run, work, upcoming)
+                    yield i, result
             finally:
-                for _, future in waiting:
+                for future in waiting.values():
                     future.cancel()
 
     def total(self, work: Work) -> Any:
         """The sum of what `work` makes of each block. It must not depend on the order: whole numbers."""
         total = None
-        for _, part in self.results(work):
-            total = part if total is None else total + part
+        for _, result in self.results(work):
+            total = result if total is None else total + result
         return total
 
     def gathered(self, work: Work) -> Any:
         """What `work` makes of each block, stacked in the order of the rows; sparse rows stay sparse."""
-        found = dict(self.results(work))
-        return stacked([found[i] for i in range(len(self.blocks))])
+        results = dict(self.results(work))
+        return stacked([results[i] for i in range(len(self.blocks))])
 
     def filled(self, work: Work) -> Ints:
-        """One number a row from `work`, put in place as the blocks are finished."""
+        """One number for each row from `work`."""
         numbers = np.empty(self.n_rows, dtype=np.int64)
-        for i, part in self.results(work):
-            numbers[self.blocks[i].first : self.blocks[i].first + len(part)] = to_array(part)
+        for i, result in self.results(work):
+            numbers[self.blocks[i].first : self.blocks[i].first + len(result)] = to_array(result)
         return numbers
 
     def _run(self, work: Work, i: int) -> Any:
@@ -372,7 +365,7 @@ def open_files(
                 f"({some(names)}); give files with the same columns, or choose some with columns=."
             )
         first = blocks[-1].first + (blocks[-1].n_rows or 0) if blocks else 0
-        for part, n_rows in opened.parts:
-            blocks.append(Block(f"{path} ({part.words()})", first, n_rows, part))
+        for rows, n_rows in opened.parts:
+            blocks.append(Block(f"{path} ({rows.words()})", first, n_rows, rows))
             first += n_rows
     return RowBlocks(blocks, len(names or ()), n_jobs)

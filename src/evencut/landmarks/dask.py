@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import reduce
+from operator import add
 from typing import Any
 
 import dask
 import numpy as np
 
+from .._runtime import one_line
 from .blocks import Block, RowBlocks, Work, run_block
 
 __all__ = ["DaskBlocks", "current_client", "dask_blocks", "lazy_results"]
-
-_FAN_IN = 8
 
 
 class DaskBlocks(RowBlocks):
@@ -35,14 +36,14 @@ class DaskBlocks(RowBlocks):
 
     def total(self, work: Work) -> Any:
         """The sum over all blocks, added up in a tree on the workers."""
-        parts = self._tasks(work, range(len(self.blocks)))
-        while len(parts) > 1:
-            groups = (parts[i : i + _FAN_IN] for i in range(0, len(parts), _FAN_IN))
-            parts = [dask.delayed(_sum, pure=False)(group) for group in groups]
+        sums = self._tasks(work, range(len(self.blocks)))
+        # Eight results at a time.
+        while len(sums) > 1:
+            sums = [dask.delayed(_sum, pure=False)(sums[i : i + 8]) for i in range(0, len(sums), 8)]
         client = current_client()
         with self._errors_explained(client):
             try:
-                return dask.compute(parts[0])[0] if client is None else client.compute(parts[0]).result()
+                return dask.compute(sums[0])[0] if client is None else client.compute(sums[0]).result()
             except Exception as error:
                 if _is_about_workers(client, error):
                     raise
@@ -52,8 +53,8 @@ class DaskBlocks(RowBlocks):
         # The work (landmarks and all) travels once, not with each block.
         shared = dask.delayed(work, pure=False)
         run = dask.delayed(_run, pure=False)
-        parts = (self.blocks[i] for i in chosen)
-        return [run(shared, b.name, b.first, b.n_rows, self.n_features, b.read) for b in parts]
+        blocks = (self.blocks[i] for i in chosen)
+        return [run(shared, b.name, b.first, b.n_rows, self.n_features, b.read) for b in blocks]
 
     def _in_waves(self, todo: Sequence[int], tasks: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         step = 2 * (dask.system.CPU_COUNT or 1)
@@ -101,10 +102,13 @@ class DaskBlocks(RowBlocks):
             yield
         except Exception as error:
             if client is not None and _is_lost(client, error):
-                raise ConnectionError(_lost(client)) from error
+                raise ConnectionError(
+                    f"the connection to the Dask scheduler at {client.scheduler.address} was lost; see whether it "
+                    "still runs, and start again: blocks that were finished are not done again."
+                ) from error
             if type(error).__name__ == "KilledWorker":
                 raise RuntimeError(
-                    f"Dask gave up on a block after its workers died several times ({_one_line(error)}); if they ran "
+                    f"Dask gave up on a block after its workers died several times ({one_line(error)}); if they ran "
                     "out of memory, use smaller chunks (X.rechunk, X.repartition) or fewer threads a worker."
                 ) from error
             raise
@@ -128,12 +132,12 @@ def dask_blocks(X: Any, *, count: bool = True) -> DaskBlocks:
     if count and np.isnan(lengths).any():
         unplaced = DaskBlocks([Block(*each) for each in zip(names, [0] * len(parts), [None] * len(parts), parts)],
                               n_features)  # fmt: skip
-        found = dict(unplaced.results(_count))
-        lengths = [found[i] for i in range(len(parts))]
+        counts = dict(unplaced.results(_count))
+        lengths = [counts[i] for i in range(len(parts))]
     if np.isnan(lengths).any():
-        return DaskBlocks([Block(name, 0, None, part) for name, part in zip(names, parts)], n_features)
+        return DaskBlocks([Block(name, 0, None, read) for name, read in zip(names, parts)], n_features)
     firsts = np.concatenate([[0], np.cumsum(lengths)]).astype(int).tolist()
-    blocks = [Block(name, first, int(n), part) for name, first, n, part in zip(names, firsts, lengths, parts)]
+    blocks = [Block(name, first, int(n), read) for name, first, n, read in zip(names, firsts, lengths, parts)]
     return DaskBlocks(blocks, n_features)
 
 
@@ -163,11 +167,8 @@ def _run(work: Work, name: str, first: int, n_rows: int | None, n_features: int,
     return run_block(work, name, first, n_rows, n_features, data() if callable(data) else data)
 
 
-def _sum(parts: list[Any]) -> Any:
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
+def _sum(results: list[Any]) -> Any:
+    return reduce(add, results)
 
 
 def _count(rows: Any, first: int) -> int:
@@ -178,7 +179,7 @@ def _unreadable(block: Block, error: Exception) -> Exception:
     """The error of a block with its name, unless it has it already or is not about the block."""
     if str(error).startswith(block.name) or isinstance(error, ModuleNotFoundError):
         return error
-    return ValueError(f"{block.name} cannot be read ({_one_line(error)}); repair it or leave it out.")
+    return ValueError(f"{block.name} cannot be read ({one_line(error)}); repair it or leave it out.")
 
 
 def _is_about_workers(client: Any, error: Exception) -> bool:
@@ -193,14 +194,3 @@ def _is_lost(client: Any, error: Exception) -> bool:
     from distributed.comm import CommClosedError
 
     return client.status != "running" or isinstance(error, CancelledError | FutureCancelledError | CommClosedError)
-
-
-def _lost(client: Any) -> str:
-    return (
-        f"the connection to the Dask scheduler at {client.scheduler.address} was lost; see whether it still runs, "
-        "and start again: blocks that were finished are not done again."
-    )
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split()) or type(error).__name__

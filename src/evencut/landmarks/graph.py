@@ -13,28 +13,12 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from ..affinity import as_affinity
-from ..criteria import pose
 from ..neighbors import MAX_TREE_FEATURES, kneighbors
 from ..points import prepare_points
-from ..solvers import Solution, solve
 from ..tensors import Floats, Ints, Places, arange_like, asarray_like, is_tensor, stable_order, to_array
 from .attachment import Attachment, symmetric_graph
 from .blocks import row_blocks
 from .sampling import RowReservoir, choose_landmarks
-
-# The pilot sample has so many rows for each landmark, enough for a density at the landmarks' own scale, and no
-# fewer than so many in all: a cluster of one row in a thousand then shows up in it.
-_PILOT_ROWS = 20
-_PILOT_ROWS_WITHOUT_TREE = 7
-_LEAST_PILOT_ROWS = 20_000
-# Rows that link the landmarks, as many as the largest pilot sample has, within what is held in memory (of doubles, 268
-# MB); with all of a million, labels do not improve.
-_LINKING_ROWS = 200_000
-_MOST_ENTRIES = 2**25
-_ROWS_AT_ONCE = 1 << 12
-_MOST_LANDMARKS = 10_000
-# Without a tree to find the nearest one by, each landmark costs.
-_MOST_WITHOUT_TREE = 3000
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +45,7 @@ class LandmarkGraph:
 
     @property
     def are_all_points(self) -> bool:
-        """Whether every distinct row is a landmark, so that they have no graph but are points of their own."""
+        """Whether every distinct row is a landmark, so that they are points without a graph."""
         return self.attachment.n_nearest == 1 and self.affinity.shape[0] > 1
 
     @property
@@ -92,8 +76,8 @@ def _has_every_cluster(attachment: Attachment, rows: Any) -> bool:
     """Whether each cluster is that of some row."""
     assert attachment.labels is not None
     missing = set(range(int(attachment.labels.max()) + 1))
-    for begin in range(0, rows.shape[0], _ROWS_AT_ONCE):
-        missing -= set(to_array(attachment.predict(rows[begin : begin + _ROWS_AT_ONCE])).tolist())
+    for begin in range(0, rows.shape[0], 4096):
+        missing -= set(to_array(attachment.predict(rows[begin : begin + 4096])).tolist())
         if not missing:
             return True
     return False
@@ -107,8 +91,9 @@ def default_landmarks(n_rows: int, n_features: int, n_clusters: int) -> int:
     >>> default_landmarks(10**6, 2, 20)
     10000
     """
-    most = _MOST_LANDMARKS if n_features <= MAX_TREE_FEATURES else _MOST_WITHOUT_TREE
-    return min(max(min(max(30 * math.isqrt(n_rows), 1000), most), 20 * n_clusters), n_rows)
+    # Without a tree to find the nearest one, each landmark costs more.
+    limit = 10_000 if n_features <= MAX_TREE_FEATURES else 3000
+    return min(max(min(max(30 * math.isqrt(n_rows), 1000), limit), 20 * n_clusters), n_rows)
 
 
 def pilot_rows(n_landmarks: int, n_features: int) -> int:
@@ -119,8 +104,9 @@ def pilot_rows(n_landmarks: int, n_features: int) -> int:
     >>> pilot_rows(3000, 2)
     60000
     """
-    a_landmark = _PILOT_ROWS if n_features <= MAX_TREE_FEATURES else _PILOT_ROWS_WITHOUT_TREE
-    return max(a_landmark * n_landmarks, _LEAST_PILOT_ROWS)
+    # Enough for a density at the scale of the landmarks; a cluster of one row in a thousand is then in the sample.
+    a_landmark = 20 if n_features <= MAX_TREE_FEATURES else 7
+    return max(a_landmark * n_landmarks, 20_000)
 
 
 def sample_rows(n_landmarks: int, n_features: int) -> int:
@@ -131,7 +117,8 @@ def sample_rows(n_landmarks: int, n_features: int) -> int:
     >>> sample_rows(3000, 2), sample_rows(3000, 784)
     (200000, 42799)
     """
-    return max(pilot_rows(n_landmarks, n_features), min(_LINKING_ROWS, _MOST_ENTRIES // n_features))
+    # As many as the largest pilot sample has, within 268 MB; with a million, labels do not improve.
+    return max(pilot_rows(n_landmarks, n_features), min(200_000, 2**25 // n_features))
 
 
 def landmark_graph(
@@ -153,7 +140,7 @@ def landmark_graph(
     drawn : RowReservoir
         Each of its rows stands for as many: for itself where all distinct rows are there.
     n_landmarks : int
-        Fewer are found where there are fewer distinct rows.
+        Fewer if fewer rows are distinct.
     n_nearest : int
         Landmarks that each row is linked to.
     density : str or callable
@@ -196,18 +183,18 @@ def _order_of_values(rows: Any) -> Any:
     order, width = arange_like(rows, rows.shape[0]), rows.shape[1]
     if sparse.issparse(rows):
         return order
-    # Few columns tell most rows apart; more are looked at where they do not.
+    # A few columns distinguish most rows; more are compared if they do not.
     for n_columns in (*(n for n in (1, 8) if n < width), width):
         for column in range(n_columns)[::-1]:
             order = order[stable_order(rows[order, column])]
-        seen = rows[order, :n_columns]
-        if not (seen[1:] == seen[:-1]).all(1).any():
+        compared = rows[order, :n_columns]
+        if not (compared[1:] == compared[:-1]).all(1).any():
             break
     return order
 
 
 def landmarks_per_row(n_found: int, n_asked: int, n_distinct: int, n_nearest: int) -> int:
-    """How many landmarks a row is linked to: its own alone if every distinct row is a landmark.
+    """Number of landmarks that rows are linked to: 1 if every distinct row is a landmark.
 
     Examples
     --------
@@ -219,15 +206,3 @@ def landmarks_per_row(n_found: int, n_asked: int, n_distinct: int, n_nearest: in
 
 def _floats(rows: Any) -> Any:
     return rows if is_tensor(rows) or rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
-
-
-def solve_landmarks(
-    graph: LandmarkGraph, n_clusters: int, criterion: str, equalize: str | None, seed: int, **how: Any
-) -> Solution:
-    """The clusters of the landmarks in use, cut from their graph.
-
-    `how` goes on to :func:`evencut.solvers.solve`.
-    """
-    affinity = graph.used_affinity
-    posed = pose(affinity, np.ones(affinity.shape[0]), criterion, equalize)
-    return solve(posed.problem, n_clusters, random_state=seed, **how)

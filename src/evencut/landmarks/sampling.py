@@ -35,11 +35,6 @@ from .blocks import RowBlocks, is_wide, mix, stacked
 
 # By how much more rows are looked at than kept, where all are distinct: many deviations of chance.
 _MARGIN = 1.1
-_ENTRIES_AT_ONCE = 1 << 22
-_DENSITY_NEIGHBORS = 8
-_SWEEPS = 5
-# Where distances to all centres take most of the time, the first sweeps do most of the good.
-_SWEEPS_WITHOUT_TREE = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +52,7 @@ class RowReservoir:
         Rows of these values that have come by, or their mass.
     n_seen : int
         Rows that have come by, or their mass.
-    most : int
+    max_rows : int
         How many are kept.
     seed : int
 
@@ -75,17 +70,17 @@ class RowReservoir:
     hashes: Ints
     counts: Ints
     n_seen: int
-    most: int
+    max_rows: int
     seed: int
 
     @classmethod
-    def of(cls, rows: Any, most: int, seed: int, mass: Ints | None = None, share: float = 1.0) -> RowReservoir:
+    def of(cls, rows: Any, max_rows: int, seed: int, mass: Ints | None = None, share: float = 1.0) -> RowReservoir:
         """The reservoir of one batch.
 
         Parameters
         ----------
         rows : array, CSR array or tensor of shape (n_rows, n_features)
-        most : int
+        max_rows : int
         seed : int
         mass : ndarray of whole numbers of shape (n_rows,), optional
             How much each row counts; one of none is left out.
@@ -95,34 +90,34 @@ class RowReservoir:
         hashes = mix(_hashes(rows), seed)
         counts = array_namespace(hashes).ones_like(hashes) if mass is None else mass
         below = hashes <= int(share * 2**64) - 2**63 - 1
-        places = array_namespace(hashes).where(below & (counts > 0))[0]
-        first, total = _smallest(hashes[places], counts[places], most)
-        kept = places[first]
-        chosen = rows[kept].toarray() if sparse.issparse(rows) and not is_wide(rows) else rows[kept]
+        candidates = array_namespace(hashes).where(below & (counts > 0))[0]
+        first, total = _smallest(hashes[candidates], counts[candidates], max_rows)
+        sample = candidates[first]
+        chosen = rows[sample].toarray() if sparse.issparse(rows) and not is_wide(rows) else rows[sample]
         n_seen = rows.shape[0] if mass is None else int(mass.sum())
-        return cls(chosen, to_array(hashes[kept]), total, n_seen, most, seed)
+        return cls(chosen, to_array(hashes[sample]), total, n_seen, max_rows, seed)
 
     @property
     def nbytes(self) -> int:
-        """Memory that it takes, which stops growing once `most` rows are kept."""
+        """Memory that it takes, which stops growing once `max_rows` rows are kept."""
         rows = self.rows.data if sparse.issparse(self.rows) else self.rows
         return int(rows.nbytes + self.hashes.nbytes + self.counts.nbytes)
 
     def __add__(self, other: RowReservoir) -> RowReservoir:
         """The reservoir of the rows of both."""
         hashes, counts = np.concatenate([self.hashes, other.hashes]), np.concatenate([self.counts, other.counts])
-        first, total = _smallest(hashes, counts, self.most)
+        first, total = _smallest(hashes, counts, self.max_rows)
         rows = stacked([self.rows, other.rows])[first]
-        return RowReservoir(rows, hashes[first], total, self.n_seen + other.n_seen, self.most, self.seed)
+        return RowReservoir(rows, hashes[first], total, self.n_seen + other.n_seen, self.max_rows, self.seed)
 
 
-def draw_rows(rows: RowBlocks, most: int, seed: int, mass: Ints | None = None, unit: bool = False) -> RowReservoir:
+def draw_rows(rows: RowBlocks, max_rows: int, seed: int, mass: Ints | None = None, unit: bool = False) -> RowReservoir:
     """The reservoir of all rows of a table.
 
     Parameters
     ----------
     rows : RowBlocks
-    most : int
+    max_rows : int
         How many are kept.
     seed : int
     mass : ndarray of whole numbers of shape (n_rows,), optional
@@ -130,24 +125,26 @@ def draw_rows(rows: RowBlocks, most: int, seed: int, mass: Ints | None = None, u
     unit : bool
         Whether rows are taken at unit length.
     """
-    share = min(_MARGIN * most / rows.n_rows, 1.0)
-    part = partial(_part, most=most, seed=seed, mass=mass, unit=unit)
-    drawn = rows.total(partial(part, share=share))
-    if share < 1 and len(drawn.hashes) < most:
+    share = min(_MARGIN * max_rows / rows.n_rows, 1.0)
+    reservoir = partial(_reservoir, max_rows=max_rows, seed=seed, mass=mass, unit=unit)
+    drawn = rows.total(partial(reservoir, share=share))
+    if share < 1 and len(drawn.hashes) < max_rows:
         # So many rows are copies that the others have larger hashes too.
-        drawn = rows.total(partial(part, share=1.0))
+        drawn = rows.total(partial(reservoir, share=1.0))
     return drawn
 
 
-def _part(rows: Any, first: int, *, most: int, seed: int, mass: Ints | None, share: float, unit: bool) -> RowReservoir:
+def _reservoir(
+    rows: Any, first: int, *, max_rows: int, seed: int, mass: Ints | None, share: float, unit: bool
+) -> RowReservoir:
     rows = unit_rows(rows, first) if unit else rows
-    return RowReservoir.of(rows, most, seed, None if mass is None else mass[first : first + rows.shape[0]], share)
+    return RowReservoir.of(rows, max_rows, seed, None if mass is None else mass[first : first + rows.shape[0]], share)
 
 
-def _smallest(hashes: Any, mass: Any, most: int) -> tuple[Any, Ints]:
+def _smallest(hashes: Any, mass: Any, max_rows: int) -> tuple[Any, Ints]:
     """Where the smallest hashes stand first, each once and in order, and the mass of each: exact below 2^53."""
     first, which = unique_first(hashes)
-    return first[:most], to_array(group_sums(mass, which, len(first))[:most]).astype(np.int64)
+    return first[:max_rows], to_array(group_sums(mass, which, len(first))[:max_rows]).astype(np.int64)
 
 
 def _hashes(rows: Any) -> Any:
@@ -155,9 +152,9 @@ def _hashes(rows: Any) -> Any:
     if not sparse.issparse(rows):
         return row_hashes(rows)
     if not is_wide(rows):
-        step = max(1, _ENTRIES_AT_ONCE // rows.shape[1])
+        step = max(1, (1 << 22) // rows.shape[1])
         parts = (rows[begin : begin + step].toarray() for begin in range(0, rows.shape[0], step))
-        return np.concatenate([row_hashes(part) for part in parts])
+        return np.concatenate([row_hashes(reservoir) for reservoir in parts])
     entries = mix(row_hashes(np.column_stack([rows.indices, rows.data])), 0) * (rows.data != 0)
     sums = np.concatenate([[0], np.cumsum(entries)])
     return sums[rows.indptr[1:]] - sums[rows.indptr[:-1]]
@@ -214,7 +211,7 @@ def choose_landmarks(
     if isinstance(transform, str) and transform == "identity":
         weights = asarray_like(points, np.ones(len(points)))
     else:
-        sigma = AdaptiveGaussian(_DENSITY_NEIGHBORS, transform).bandwidths(points, n_jobs=n_jobs)
+        sigma = AdaptiveGaussian(8, transform).bandwidths(points, n_jobs=n_jobs)
         weights = (sigma / sigma.max()) ** min(2, points.shape[1])
     # The smallest of exponential waiting times are a weighted draw without replacement.
     waiting = asarray_like(weights, rng.standard_exponential(len(points))) / weights.clip(np.finfo(float).tiny)
@@ -222,7 +219,8 @@ def choose_landmarks(
     if isinstance(points, SparsePoints):
         return points[np.sort(drawn)]
     centres = points[drawn] if is_tensor(points) else as_float64(points[drawn])
-    n_sweeps = _SWEEPS if points.shape[1] <= MAX_TREE_FEATURES else _SWEEPS_WITHOUT_TREE
+    # Without a tree, distances to all centres take most of the time; the first sweeps improve most.
+    n_sweeps = 5 if points.shape[1] <= MAX_TREE_FEATURES else 2
     return _each_once(kmeans_sweeps(centres, points, weights, n_sweeps, n_jobs=n_jobs))
 
 

@@ -1,4 +1,4 @@
-"""The widget: three layers are chosen or made, two buttons cut and undo. Needs napari and magicgui."""
+"""The widget: an image is chosen, its layers are made, two buttons cut and undo. Needs napari and magicgui."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _COLORS = {"object": "red", "background": "blue"}
 
 
 class CutOut:
-    """The layers of one image in a viewer: points on object and background, and the labels they lead to.
+    """The layers of one object in a viewer: its points, and the labels of all objects of the image.
 
     Parameters
     ----------
@@ -19,25 +19,33 @@ class CutOut:
     """
 
     def __init__(self, viewer: Any, layer: Any):
-        self.viewer, self.layer = viewer, layer
         n_axes = layer.ndim
         self.clicking = Clicking(layer.data, n_axes, tuple(float(side) for side in layer.scale[-n_axes:]))
         place = {"scale": layer.scale, "translate": layer.translate}
-        self.labels = viewer.add_labels(self.clicking.labels, name=f"{layer.name}: object", **place)
+        name = f"{layer.name}: objects"
+        if name not in viewer.layers:
+            viewer.add_labels(self.clicking.labels, name=name, metadata=layer.metadata, **place)
+        self.labels = viewer.layers[name]
+        self.number = int(self.labels.data.max()) + 1
         self.points = {
-            kind: viewer.add_points(ndim=n_axes, name=f"{layer.name}: {kind} clicks", face_color=color, **place)
+            kind: viewer.add_points(ndim=n_axes, name=f"{layer.name}: {kind} {self.number}", face_color=color, **place)
             for kind, color in _COLORS.items()
         }
 
     def cut(self) -> None:
-        """Cut the object out from the points there are."""
-        self.labels.data = self.clicking.update(self.points["object"].data, self.points["background"].data)
+        """Cut the object out from its points."""
+        self.clicking.update(self.points["object"].data, self.points["background"].data)
+        self._show()
 
     def undo(self) -> None:
         """Go back to the points and labels before the last cut."""
-        self.labels.data = self.clicking.undo()
+        self.clicking.undo()
+        self._show()
         for kind, layer in self.points.items():
             layer.data = self.clicking.points(kind)
+
+    def _show(self) -> None:
+        self.labels.data = self.clicking.painted(self.labels.data, self.number)
 
 
 def cut_out_widget(viewer: Any) -> Any:

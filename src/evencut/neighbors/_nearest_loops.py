@@ -14,12 +14,8 @@ _INFINITE = cython.declare(cython.double, float("inf"))
 
 
 def keep_nearest(
-    scores: cython.const[Real][:, ::1],
-    offsets: cython.const[Real][::1],
-    first: cython.Py_ssize_t,
-    rows: cython.const[cython.longlong][::1],
-    best: Real[:, ::1],
-    indices: cython.longlong[:, ::1],
+    scores: cython.const[Real][:, ::1], offsets: cython.const[Real][::1], first: cython.Py_ssize_t,
+    rows: cython.const[cython.longlong][::1], best: Real[:, ::1], indices: cython.longlong[:, ::1],
 ):
     """Let the columns of `scores` (numbered from `first` on) compete for the best places of the rows named.
 
@@ -54,27 +50,18 @@ def keep_nearest(
 
 
 def subtract_products(rows, columns, scores):
-    """Take the products of sparse rows with all points off the scores; `columns` holds the points by feature.
+    """Subtract the products of sparse rows with all points from the scores; `columns` holds the points by feature.
 
-    Both come as (indptr, indices, data). Every score is a sum over the features in the order of the row.
+    Every score is a sum over the features in the order of the row.
     """
-    whole = np.result_type(*rows[:2], *columns[:2])
-    _subtract(*_as_wide(rows, whole), *_as_wide(columns, whole), scores)
-
-
-def _as_wide(matrix, whole):
-    """A sparse matrix with both kinds of indices in one type."""
-    indptr, indices, data = matrix
-    return np.asarray(indptr, whole), np.asarray(indices, whole), data
+    indices = [table for matrix in (rows, columns) for table in (matrix.indptr, matrix.indices)]
+    indptr, features, starts, points = (np.asarray(table, np.result_type(*indices)) for table in indices)
+    _subtract(indptr, features, rows.data, starts, points, columns.data, scores)
 
 
 def _subtract(
-    indptr: cython.const[Index][::1],
-    features: cython.const[Index][::1],
-    values: cython.const[cython.double][::1],
-    starts: cython.const[Index][::1],
-    points: cython.const[Index][::1],
-    weights: cython.const[cython.double][::1],
+    indptr: cython.const[Index][::1], features: cython.const[Index][::1], values: cython.const[cython.double][::1],
+    starts: cython.const[Index][::1], points: cython.const[Index][::1], weights: cython.const[cython.double][::1],
     scores: cython.double[:, ::1],
 ):
     with cython.nogil:
@@ -86,10 +73,8 @@ def _subtract(
 
 
 def pair_distances(
-    queries: cython.const[cython.double][:, ::1],
-    points: cython.const[Real][:, ::1],
-    indices: cython.const[cython.longlong][:, ::1],
-    distances: cython.double[:, ::1],
+    queries: cython.const[cython.double][:, ::1], points: cython.const[Real][:, ::1],
+    indices: cython.const[cython.longlong][:, ::1], distances: cython.double[:, ::1],
 ):
     """Euclidean distances of each query to the points its row names, in double precision; infinite for -1.
 
@@ -97,7 +82,7 @@ def pair_distances(
     """
     parts: cython.double[4]
     n_features: cython.Py_ssize_t = queries.shape[1]
-    whole: cython.Py_ssize_t = n_features // 4 * 4
+    n_unrolled: cython.Py_ssize_t = n_features // 4 * 4
     with cython.nogil:
         for p in range(indices.shape[0]):
             for i in range(indices.shape[1]):
@@ -107,11 +92,11 @@ def pair_distances(
                     continue
                 for t in range(4):
                     parts[t] = 0.0
-                for f in range(0, whole, 4):
+                for f in range(0, n_unrolled, 4):
                     for t in range(4):
                         offset: cython.double = queries[p, f + t] - points[q, f + t]
                         parts[t] += offset * offset
-                for f in range(whole, n_features):
+                for f in range(n_unrolled, n_features):
                     offset = queries[p, f] - points[q, f]
                     parts[0] += offset * offset
                 distances[p, i] = sqrt((parts[0] + parts[1]) + (parts[2] + parts[3]))

@@ -1,37 +1,27 @@
-"""The range of floats: tables rescaled so that they can be squared, checks that distances and sums stay finite.
+"""The range of floats: tables rescaled so that they can be squared, checks that distances stay finite.
 
-Compiled loops index by what they compare, and a value that compares with nothing sends them out of their arrays. Each
-refusal names the row, the pair or the point, and the cure.
+Compiled loops index by what they compare, so NaN would read out of bounds. Each error names the row, the pair or the
+point, and the cure.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from ..tensors import AnyFloats, Floats, Places, array_namespace, as_float64, is_tensor, to_array
+from ..tensors import AnyFloats, Floats, Places, array_namespace, as_float64, to_array
 
 # Squared distances stay well inside the range of floats while spans are below; single precision has less of a range.
 _LARGEST = {8: 1e140, 4: 1e15}
 #: Lengths below are lost in squares, by the bytes of a float.
 SMALLEST = {8: 1e-130, 4: 1e-15}
-# Radii of the fitted points that new ones are drawn to: so far the order of distances shows, and squares are finite.
-_FAR = {8: 1e12, 4: 1e3}
-#: What a rescaled table spans.
-_SPAN = {8: 2.0**300, 4: 2.0**30}
-# Solvers square sums of affinities; single precision has less of a range.
-_LARGEST_SUM = {8: 1e140, 4: 1e30}
-_SMALLEST_SUM = {8: 1e-140, 4: 1e-30}
-# Differences within a row of so many units in the last place are what rounding leaves of a constant.
-_ROUNDING = 8
 
 
 def exact_scale(X: AnyFloats, names: Sequence[Any] | None = None, divisor: AnyFloats | None = None) -> float:
-    """A power of two that brings the values into the range where squared distances can be computed; one mostly.
+    """A power of two that brings the values into the range where squared distances can be computed; mostly one.
 
     Dividing by it is exact. Raises where no scale will do: where single values are so far from all others that the
     others would be one point: `divisor` is what the columns were divided by before, for the message.
@@ -44,18 +34,22 @@ def exact_scale(X: AnyFloats, names: Sequence[Any] | None = None, divisor: AnyFl
     >>> exact_scale(np.array([[0.0], [1e200], [3e200]])) > 1e100
     True
     """
-    size, xp = X.dtype.itemsize, array_namespace(X)
-    wide, largest = _extent(*(as_float64(to_array(end)) for end in (xp.amin(X, axis=0), xp.amax(X, axis=0))))
+    size = X.dtype.itemsize
+    low, high = column_ends(X)
+    # The widest span by halves, since a whole one may overflow.
+    wide = min(2 * float((high / 2 - low / 2).max()), float(np.finfo(float).max))
+    largest = float(max(np.abs(low).max(), np.abs(high).max()))
     if wide == 0 and largest > _LARGEST[size]:
         # All rows are one point; new ones are compared with it.
         return float(2.0 ** (np.frexp(largest)[1] - 1))
-    if _is_usual(wide, largest, size):
+    # Squared distances can be computed without a scale.
+    if wide == 0 or (SMALLEST[size] <= wide and max(wide, largest) <= _LARGEST[size]):
         return 1.0
     X = to_array(X)
     typical = _typical_length(X)
     if typical / wide < SMALLEST[size] / 1e-10:
         _refuse(X, names, typical, np.ones(X.shape[1]) if divisor is None else divisor)
-    scale = float(2.0 ** np.clip(np.round(np.log2(wide) - np.log2(_SPAN[size])), -1000, 1000))
+    scale = float(2.0 ** np.clip(np.round(np.log2(wide) - np.log2({8: 2.0**300, 4: 2.0**30}[size])), -1000, 1000))
     if largest > _LARGEST[size] * scale:
         column = int(np.abs(X).max(axis=0).argmax())
         raise ValueError(
@@ -105,7 +99,7 @@ def moderate_rows(X: Any) -> Any:
 
 
 def check_magnitude(X: AnyFloats, names: Sequence[Any] | None = None, cure: str = ", or use scale='standard'") -> None:
-    """Raise where squared distances cannot be computed and lengths must stay as they are.
+    """Raise where squared distances cannot be computed and lengths must not change.
 
     `cure` is what else helps than dividing all columns by one number.
 
@@ -124,7 +118,7 @@ def check_magnitude(X: AnyFloats, names: Sequence[Any] | None = None, cure: str 
 
 
 def clip_radially(X: AnyFloats, centre: AnyFloats, radius: float) -> AnyFloats:
-    """New points with those at an immense distance drawn nearer in a straight line, which changes no nearest point.
+    """New points with those at an immense distance clipped radially, which changes no nearest point.
 
     Examples
     --------
@@ -133,7 +127,8 @@ def clip_radially(X: AnyFloats, centre: AnyFloats, radius: float) -> AnyFloats:
     array([[1.e+12, 0.e+00]])
     """
     size, xp = X.dtype.itemsize, array_namespace(X)
-    limit = _FAR[size] * radius
+    # At this radius the order of distances is still visible, and squares are finite.
+    limit = {8: 1e12, 4: 1e3}[size] * radius
     with np.errstate(over="ignore"):
         far = xp.where(~(xp.amax(abs(X - centre), axis=1) <= max(_LARGEST[size] / 1e10, limit)))[0]
     if not len(far) or not radius > 0:
@@ -144,15 +139,18 @@ def clip_radially(X: AnyFloats, centre: AnyFloats, radius: float) -> AnyFloats:
     return clipped
 
 
-def _extent(low: Floats, high: Floats) -> tuple[float, float]:
-    """The widest span of a column and the largest value; spans by halves, since a whole one may be no float."""
-    span = 2 * float((high / 2 - low / 2).max())
-    return min(span, float(np.finfo(float).max)), float(max(np.abs(low).max(), np.abs(high).max()))
+def column_ends(X: Any) -> tuple[Floats, Floats]:
+    """The least and the largest value of each column, as arrays in double precision.
 
-
-def _is_usual(wide: float, largest: float, size: int) -> bool:
-    """Whether squared distances can be computed in floats of `size` bytes as the values are."""
-    return wide == 0 or (SMALLEST[size] <= wide and max(wide, largest) <= _LARGEST[size])
+    Examples
+    --------
+    >>> import numpy as np
+    >>> column_ends(np.array([[1.0, 2.0], [3.0, 0.0]]))
+    (array([1., 0.]), array([3., 2.]))
+    """
+    if isinstance(X, np.ndarray):
+        return X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+    return as_float64(to_array(X.amin(dim=0))), as_float64(to_array(X.amax(dim=0)))
 
 
 def _typical_length(X: AnyFloats) -> float:
@@ -195,7 +193,8 @@ def check_rows(X: AnyFloats, metric: str) -> None:
     """
     if metric == "correlation":
         high, low = X.max(axis=1), X.min(axis=1)
-        rounding = _ROUNDING * np.finfo(X.dtype).eps * np.maximum(high, -low)
+        # Differences of 8 units in the last place are what rounding leaves of a constant row.
+        rounding = 8 * np.finfo(X.dtype).eps * np.maximum(high, -low)
         # By halves: the span of a row of immense values may overflow.
         bad = np.flatnonzero(high / 2 - low / 2 <= rounding / 2)
         what = "is constant", "correlation with others", "correlation"
@@ -213,7 +212,7 @@ def check_rows(X: AnyFloats, metric: str) -> None:
 
 
 def check_pairs(distances: AnyFloats, rows: Places, columns: Places, metric: str) -> AnyFloats:
-    """Distances as they are, once all are seen to be finite; `rows` and `columns` number the points for the error.
+    """The distances, checked to be finite; `rows` and `columns` number the points for the error.
 
     Examples
     --------
@@ -229,74 +228,3 @@ def check_pairs(distances: AnyFloats, rows: Places, columns: Places, metric: str
             why = "their columns add up to zero; leave one of them out, or use metric='canberra'"
         raise ValueError(f"rows {rows[p]} and {columns[q]} have no finite distance under metric={metric!r}: {why}.")
     return distances
-
-
-def check_found(distances: Any) -> None:
-    """Raise where a search has not found as many points at a finite distance as it was asked for.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> check_found(np.zeros((3, 2)))
-    """
-    finite = array_namespace(distances).isfinite(distances)
-    if not finite.all():
-        finite = to_array(finite)
-        bad = np.flatnonzero(~finite.all(axis=1))
-        raise ValueError(
-            f"point {bad[0]} has {finite[bad[0]].sum()} points at a finite distance, but {distances.shape[1]} are "
-            f"needed ({bad.size} such points): distances leave the range of floating-point numbers; divide all columns "
-            "by one number first."
-        )
-
-
-def check_entries(affinity: Any, what: str = "the affinity") -> None:
-    """Raise where entries of an affinity are not finite, or so large or small that their sums or squares are not.
-
-    Entries that are computed when needed are not looked at: their degrees are, once they are known.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> check_entries(np.eye(2))
-    """
-    matrix = affinity if _is_held(affinity) else affinity.entries
-    if not _is_held(matrix):
-        return
-    values = matrix.data if sparse.issparse(matrix) else matrix
-    n_values = math.prod(values.shape)
-    if not n_values:
-        return
-    largest = max(float(values.max()), -float(values.min()))
-    size = matrix.dtype.itemsize
-    if largest == 0 or (largest >= _SMALLEST_SUM[size] and largest * n_values <= _LARGEST_SUM[size]):
-        return
-    entries = sparse.coo_array(to_array(matrix) if is_tensor(matrix) else matrix)
-    if not np.isfinite(largest):
-        first = np.flatnonzero(~np.isfinite(entries.data))[0]
-        p, q = entries.row[first], entries.col[first]
-        raise ValueError(
-            f"{what} of points {p} and {q} is {entries.data[first]:g}; entries must be finite: check the values of "
-            "these rows."
-        )
-    first = np.abs(entries.data).argmax()
-    raise ValueError(
-        f"{what} reaches {largest:.3g}, at points {entries.row[first]} and {entries.col[first]}, and sums or squares "
-        f"of such entries leave the range of floating-point numbers; divide all of them by {largest:.3g}."
-    )
-
-
-def _is_held(matrix: Any) -> bool:
-    return sparse.issparse(matrix) or isinstance(matrix, np.ndarray) or is_tensor(matrix)
-
-
-def find_out_of_range(sums: Any) -> Any:
-    """Places of the sums of affinities that are not positive, or cannot be squared.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> find_out_of_range(np.array([1.0, 0.0, np.inf]))
-    array([1, 2])
-    """
-    return array_namespace(sums).where(~((sums >= _SMALLEST_SUM[8]) & (sums <= _LARGEST_SUM[8])))[0]

@@ -1,6 +1,6 @@
-"""Metrics: sparse rows, given distances and points of another metric as points that know their distances.
+"""Metrics: sparse rows, given distances and points of another metric as points with a method `distances`.
 
-Whatever searches for neighbours or takes distances asks such points for them; kernels need not know what they are.
+Searches and kernels use that method, whatever the points are.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.csgraph import shortest_path
 
 from ..tensors import AnyFloats, Floats, Places, is_tensor
 from .float_range import check_pairs, check_rows, moderate_rows
@@ -36,25 +37,24 @@ METRICS = (
     "cityblock",
 )
 #: Other names of the same.
-_SAME = {"l1": "manhattan", "cityblock": "manhattan", "l2": "euclidean"}
-# Those of what is there and what is not.
-_OF_SETS = ("jaccard", "dice")
-# Points whose distances fit in memory.
-_MOST_GIVEN = 20_000
+_SYNONYMS = {"l1": "manhattan", "cityblock": "manhattan", "l2": "euclidean"}
 #: Those that measure lengths, in the unit of the columns, and those that look at the directions of rows; under the
 #: others only the unit of the whole table cancels.
 LENGTHS = ("euclidean", "precomputed", "manhattan", "chebyshev", "l1", "l2", "cityblock")
 DIRECTIONS = ("cosine", "correlation", "haversine")
-# Those for which a KD-tree works, with the exponent of their norm.
-_NORMS = {"manhattan": 1.0, "chebyshev": float("inf")}
-# Dimensions of the coordinates given to points that have none, and points for which that takes seconds.
-_KEPT_DIRECTIONS = 50
-_MOST_SCALED = 5000
-_SYMMETRY_TOLERANCE = {4: 1e-4, 8: 1e-8}
-_CACHE_ENTRIES = 32_000
 
 
-class GivenDistances:
+class _ByDistances:
+    """Points that are known by their method `distances`, of no norm that a KD-tree knows."""
+
+    shape: tuple[int, int]
+    norm: float | None = None
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+
+class GivenDistances(_ByDistances):
     """Points known by their distances to the fitted ones.
 
     Parameters
@@ -73,15 +73,10 @@ class GivenDistances:
            [0.]])
     """
 
-    norm: float | None = None
-
     def __init__(self, table: AnyFloats, rows: Places | None = None):
         self.table = table
         self.rows = np.arange(len(table)) if rows is None else rows
         self.shape, self.dtype = (len(self.rows), table.shape[1]), table.dtype
-
-    def __len__(self) -> int:
-        return len(self.rows)
 
     def __getitem__(self, chosen: Any) -> GivenDistances:
         return GivenDistances(self.table, np.atleast_1d(self.rows[chosen]))
@@ -91,7 +86,7 @@ class GivenDistances:
         return self.table[self.rows[:, None], to.rows]
 
 
-class SparsePoints:
+class SparsePoints(_ByDistances):
     """Sparse rows under Euclidean distance.
 
     Parameters
@@ -108,14 +103,9 @@ class SparsePoints:
            [5., 0.]])
     """
 
-    norm: float | None = None
-
     def __init__(self, rows: sparse.csr_array):
         self.rows = rows
         self.shape, self.dtype = rows.shape, rows.dtype
-
-    def __len__(self) -> int:
-        return self.shape[0]
 
     def __getitem__(self, chosen: Any) -> SparsePoints:
         return SparsePoints(self.rows[chosen])
@@ -127,7 +117,7 @@ class SparsePoints:
         return pairwise_distances(self.rows, to.rows)
 
 
-class MetricPoints:
+class MetricPoints(_ByDistances):
     """Points with coordinates under a metric of scikit-learn other than the Euclidean one.
 
     Parameters
@@ -150,14 +140,8 @@ class MetricPoints:
         self.X, self.metric = X, metric
         self.rows = np.arange(len(X)) if rows is None else rows
         self.shape, self.dtype = X.shape, X.dtype
-
-    @property
-    def norm(self) -> float | None:
-        """Exponent of the norm, where a KD-tree knows it."""
-        return _NORMS.get(self.metric)
-
-    def __len__(self) -> int:
-        return len(self.X)
+        # Exponent of the norm, if a KD-tree knows it.
+        self.norm = {"manhattan": 1.0, "chebyshev": float("inf")}.get(metric)
 
     def __getitem__(self, chosen: Any) -> MetricPoints:
         return MetricPoints(np.atleast_2d(self.X[chosen]), self.metric, np.atleast_1d(self.rows[chosen]))
@@ -166,7 +150,8 @@ class MetricPoints:
         """Distances of these points (rows) to others (columns)."""
         from sklearn.metrics import pairwise_distances
 
-        if self.metric in _OF_SETS:
+        # These compare which columns are not zero.
+        if self.metric in ("jaccard", "dice"):
             return np.asarray(pairwise_distances(self.X != 0, to.X != 0, metric=self.metric))
         table = np.asarray(pairwise_distances(self.X, to.X, metric=self.metric), dtype=np.float64)
         if callable(self.metric):
@@ -179,9 +164,7 @@ def is_dense(X: Any) -> bool:
     return not hasattr(X, "distances")
 
 
-def _check_own(
-    table: Floats, rows: Places, columns: Places, metric: Any
-) -> None:
+def _check_own(table: Floats, rows: Places, columns: Places, metric: Any) -> None:
     """Raise for distances of a function that are none."""
     bad = np.argwhere(~(table >= 0))
     if bad.size:
@@ -193,30 +176,36 @@ def _check_own(
 
 
 def fill_distances(graph: Any) -> Floats:
-    """Sparse distances, such as a neighbour graph, as a table: what is not stored is twice as far as all that is.
+    """Sparse distances, such as a neighbour graph, as a table.
 
-    Of two directions the one that is stored counts, or the shorter one.
+    Of two directions the one that is stored counts, or the shorter one. If a row of a square graph stores few, pairs
+    that are not stored are as far as the shortest path between them. All other pairs are twice as far as the longest.
 
     Examples
     --------
-    >>> fill_distances(sparse.csr_array(([1.0, 2.0], ([0, 1], [1, 2])), shape=(3, 3)))
-    array([[0., 1., 4.],
-           [1., 0., 2.],
-           [4., 2., 0.]])
+    >>> fill_distances(sparse.csr_array(([1.0, 2.0], ([0, 1], [1, 2])), shape=(4, 4)))
+    array([[0., 1., 3., 6.],
+           [1., 0., 2., 6.],
+           [3., 2., 0., 6.],
+           [6., 6., 6., 0.]])
     """
     n_rows, n_columns = graph.shape
-    if max(n_rows, n_columns) > _MOST_GIVEN:
+    if max(n_rows, n_columns) > 20_000:
         raise ValueError(
-            f"sparse distances of {max(n_rows, n_columns)} points are more than the {_MOST_GIVEN} that fit in memory; "
+            f"sparse distances of {max(n_rows, n_columns)} points are more than the 20000 that fit in memory; "
             "make an affinity of them, for KernelClustering(kernel='precomputed'), which stays sparse."
         )
     entries = sparse.coo_array(graph)
-    far = 2 * float(entries.data.max(initial=0.0)) or 1.0
-    table = np.full(graph.shape, far)
+    table = np.full(graph.shape, np.inf)
     np.minimum.at(table, (entries.row, entries.col), entries.data)
     if n_rows == n_columns:
         table = np.minimum(table, table.T)
         np.fill_diagonal(table, 0.0)
+        # The graphs that candidates come from need more neighbours than these.
+        if (np.isfinite(table).sum(axis=1) <= 30).any():
+            table = shortest_path(sparse.csr_array(entries), method="D", directed=False)
+    known = np.isfinite(table)
+    table[~known] = 2 * float(table.max(initial=0.0, where=known)) or 1.0
     return table
 
 
@@ -253,7 +242,7 @@ def points_in(X: Any, metric: Any = "euclidean") -> Any:
     """
     if not is_dense(X):
         return X
-    metric = _SAME.get(metric, metric)
+    metric = _SYNONYMS.get(metric, metric)
     if metric in ("euclidean", "cosine"):
         rows = X if metric == "euclidean" else unit_rows(X)
         return SparsePoints(sparse.csr_array(rows)) if sparse.issparse(rows) else rows
@@ -268,7 +257,7 @@ def points_in(X: Any, metric: Any = "euclidean") -> Any:
 
 
 def coordinates(points: Any) -> Any:
-    """Points as rows of one array whose Euclidean distances are about theirs, for what cannot do without.
+    """Points as rows of one array whose Euclidean distances approximate theirs.
 
     Sparse rows along their 50 leading singular vectors; others by classical scaling of their distances.
 
@@ -281,22 +270,24 @@ def coordinates(points: Any) -> Any:
     """
     if is_dense(points):
         return points
+    max_dimensions = 50
     if isinstance(points, SparsePoints):
         from sklearn.decomposition import TruncatedSVD
 
-        n_kept = min(_KEPT_DIRECTIONS, min(points.shape) - 1)
-        return TruncatedSVD(max(n_kept, 1), random_state=0).fit_transform(points.rows)
-    if len(points) > _MOST_SCALED:
+        n_components = max(min(max_dimensions, min(points.shape) - 1), 1)
+        return TruncatedSVD(n_components, random_state=0).fit_transform(points.rows)
+    # The eigenvectors of more take minutes.
+    if len(points) > 5000:
         raise ValueError(
             f"{len(points)} points known by their distances are too many to give coordinates to; take a sample of "
-            f"at most {_MOST_SCALED}."
+            "at most 5000."
         )
     squared = points.distances(points).astype(np.float64) ** 2
     squared -= squared.mean(axis=0)
     squared -= squared.mean(axis=1, keepdims=True)
     values, vectors = np.linalg.eigh(-0.5 * squared)
-    leading = np.flatnonzero(values > 1e-3 * max(values[-1], np.finfo(float).tiny))[::-1][:_KEPT_DIRECTIONS]
-    # Where all distances are zero all points are at one place, which is a place on a line.
+    leading = np.flatnonzero(values > 1e-3 * max(values[-1], np.finfo(float).tiny))[::-1][:max_dimensions]
+    # If all distances are zero all points are at one place, which is a place on a line.
     return vectors[:, leading] * np.sqrt(values[leading]) if leading.size else np.zeros((len(points), 1))
 
 
@@ -358,7 +349,7 @@ def check_distances(table: AnyFloats) -> AnyFloats:
             f"metric='precomputed' needs distances between all points, a square matrix, but X has shape {table.shape}."
         )
     check_not_negative(table)
-    tolerance = _SYMMETRY_TOLERANCE[table.dtype.itemsize] * float(table.max(initial=0))
+    tolerance = {4: 1e-4, 8: 1e-8}[table.dtype.itemsize] * float(table.max(initial=0))
     own = int(np.abs(table.diagonal()).argmax())
     if abs(table[own, own]) > tolerance:
         raise ValueError(
@@ -409,7 +400,7 @@ def squared_distances(X: Any, Y: Any = None) -> AnyFloats:
     other = norms if Y is None else np.einsum("ij,ij->i", Y_, Y_)
     squared = X @ Y_.T
     # A few rows at a time stay in the cache through all steps.
-    step = max(1, _CACHE_ENTRIES // max(1, len(other)))
+    step = max(1, 32_000 // max(1, len(other)))
     for first in range(0, len(norms), step):
         rows = squared[first : first + step]
         rows *= -2

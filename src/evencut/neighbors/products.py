@@ -24,18 +24,9 @@ from ..tensors import AnyFloats, Floats, Ints, Places
 
 _ROWS_AT_ONCE = 256
 _COLUMNS_AT_ONCE = 4096
-# Points whose medians are the middle: it need only be among them.
-_ROWS_OF_MIDDLE = 100
-# Candidates kept beyond those asked for: rounding may swap the order of a few.
-_SPARE = 8
 _Found = tuple[Floats, Ints]
 # The share of true neighbours that is wanted, and the sample on which it is measured.
-_WANTED_RECALL = 0.99
 _SAMPLE = 256
-_SAMPLED_NEIGHBORS = 1000
-_TRAINING_ROWS_PER_CELL = 40
-_SWEEPS = 8
-_CELL_SPARE = 4
 _CELL_ROWS = 4096
 
 
@@ -67,10 +58,12 @@ class DenseProducts:
 
     def __init__(self, X: AnyFloats):
         self.X = X
-        # In the precision of the points: what is left after it is taken off is rounded once, as it is anyway. Beside a
-        # point far away the mean is far from all, and what is left is all rounding; medians are not.
-        self.centre = np.median(X[:: -(-len(X) // _ROWS_OF_MIDDLE)], axis=0).astype(X.dtype)
-        self._unit = _single_unit(float(np.maximum(X.max(axis=0) - self.centre, self.centre - X.min(axis=0)).max()))
+        # In the precision of the points, so that differences are rounded once. An outlier moves the mean far from all
+        # other points, whose differences would be rounding alone; it does not move the median.
+        self.centre = np.median(X[:: -(-len(X) // 100)], axis=0).astype(X.dtype)
+        largest = float(np.maximum(X.max(axis=0) - self.centre, self.centre - X.min(axis=0)).max())
+        # A power of two that brings immense or tiny values to one; one if single precision can square them unscaled.
+        self._unit = 1.0 if largest == 0 or 1e-15 <= largest <= 1e15 else float(2.0 ** np.frexp(largest)[1])
         self._single: tuple[NDArray, NDArray] | None = None
 
     def query(self, at: AnyFloats, n_neighbors: int, n_threads: int = 1) -> _Found:
@@ -91,7 +84,7 @@ class DenseProducts:
             return self._certain(block, n_neighbors, *self._block(block, n_neighbors))
 
         results += in_threads(search, blocks[1:], n_threads)
-        return np.concatenate([result[0] for result in results]), np.concatenate([result[1] for result in results])
+        return _joined(results)
 
     def __getstate__(self) -> dict[str, Any]:
         # What can be computed anew would only make a saved model larger.
@@ -114,7 +107,8 @@ class DenseProducts:
         from ._nearest_loops import keep_nearest
 
         points, halves = operands
-        n_kept = min(n_neighbors + _SPARE, len(points))
+        # Rounding may swap the order of a few candidates.
+        n_kept = min(n_neighbors + 8, len(points))
         best = np.full((len(queries), n_kept), np.inf, dtype=points.dtype)
         indices = np.full(best.shape, -1, dtype=np.int64)
         turned = -self.centred(queries, points.dtype)
@@ -170,23 +164,18 @@ class SparseProducts:
     def query(self, at: sparse.csr_array, n_neighbors: int, n_threads: int = 1) -> _Found:
         """Distances and indices of the nearest rows, nearest first."""
         at = sparse.csr_array(at)
-        starts = range(0, at.shape[0], _ROWS_AT_ONCE)
 
         def search(first: int) -> _Found:
             return self._block(at[first : first + _ROWS_AT_ONCE], n_neighbors)
 
-        results = in_threads(search, starts, n_threads)
-        return np.concatenate([result[0] for result in results]), np.concatenate([result[1] for result in results])
+        return _joined(in_threads(search, range(0, at.shape[0], _ROWS_AT_ONCE), n_threads))
 
     def _block(self, queries: sparse.csr_array, n_neighbors: int) -> _Found:
         from ._nearest_loops import keep_nearest, subtract_products
 
         # By hand: most scores are not zero, and a sparse product would first gather them as a sparse matrix.
         scores = np.zeros((queries.shape[0], self.X.shape[0]))
-        mine, columns = queries.astype(np.float64), self._columns
-        subtract_products(
-            (mine.indptr, mine.indices, mine.data), (columns.indptr, columns.indices, columns.data), scores
-        )
+        subtract_products(queries.astype(np.float64), self._columns, scores)
         best = np.full((queries.shape[0], n_neighbors), np.inf)
         indices = np.full(best.shape, -1, dtype=np.int64)
         keep_nearest(scores, self._halves, 0, np.arange(len(best)), best, indices)
@@ -197,9 +186,10 @@ class SparseProducts:
         return np.sqrt(squared), indices
 
 
-def _single_unit(largest: float) -> float:
-    """A power of two that brings immense or tiny values to one; one where single precision can square them as is."""
-    return 1.0 if largest == 0 or 1e-15 <= largest <= 1e15 else float(2.0 ** np.frexp(largest)[1])
+def _joined(results: list[_Found]) -> _Found:
+    """Tables of blocks of rows as one."""
+    distances, indices = zip(*results)
+    return np.concatenate(distances), np.concatenate(indices)
 
 
 def squared_lengths(X: sparse.csr_array) -> Floats:
@@ -245,7 +235,7 @@ class CellSearch:
         self.halves = 0.5 * np.einsum("pi,pi->p", self.points, self.points)
         # How near, among the cells of a query, those of its true neighbours are.
         self._ranks = self._sampled_ranks(cell, n_neighbors, n_threads)
-        self.n_searched = int(self._ranks[math.ceil(_WANTED_RECALL * len(self._ranks)) - 1]) + 1
+        self.n_searched = int(self._ranks[math.ceil(0.99 * len(self._ranks)) - 1]) + 1
         self.recall = float(np.mean(self._ranks < self.n_searched))
 
     @property
@@ -265,7 +255,7 @@ class CellSearch:
         at = np.ascontiguousarray(at)
         turned = -self.exact.centred(at, np.float32)
         searched = _nearest_cells(-turned, self.centres, self.n_searched, n_threads)
-        best = np.full((len(at), min(n_neighbors + _CELL_SPARE, len(self.X))), np.inf, dtype=np.float32)
+        best = np.full((len(at), min(n_neighbors + 4, len(self.X))), np.inf, dtype=np.float32)
         indices = np.full(best.shape, -1, dtype=np.int64)
 
         # The nearest cells first: they leave little to do for the others.
@@ -290,7 +280,7 @@ class CellSearch:
 
     def _sampled_ranks(self, cell: Places, n_neighbors: int, n_threads: int) -> Places:
         """For the true neighbours of a sample: which of its cells, in the order of distance, they are in; sorted."""
-        n_sample = min(max(_SAMPLE, _SAMPLED_NEIGHBORS // n_neighbors), len(self.X))
+        n_sample = min(max(_SAMPLE, 1000 // n_neighbors), len(self.X))
         sample = np.random.default_rng(0).choice(len(self.X), n_sample, replace=False)
         # The first is the point itself and found wherever one looks.
         true = self.exact.query(self.X[sample], n_neighbors + 1, n_threads)[1][:, 1:]
@@ -304,10 +294,10 @@ class CellSearch:
 def _centres(points: NDArray[np.float32], n_cells: int, n_threads: int) -> NDArray[np.float32]:
     """Centres of a short k-means on a sample."""
     rng = np.random.default_rng(0)
-    n_rows = min(len(points), _TRAINING_ROWS_PER_CELL * n_cells)
+    n_rows = min(len(points), 40 * n_cells)
     rows = points[np.sort(rng.choice(len(points), n_rows, replace=False))]
     centres = rows[rng.choice(n_rows, min(n_cells, n_rows), replace=False)]
-    for _ in range(_SWEEPS):
+    for _ in range(8):
         cell = _nearest_cells(rows, centres, 1, n_threads)[:, 0]
         order = np.argsort(cell, kind="stable")
         filled, first = np.unique(cell[order], return_index=True)

@@ -1,5 +1,7 @@
-"""From points to their nearest neighbours: a KD-tree in low dimension, matrix products of all pairs or of near cells
-above, fused kernels for tensors. One search chooses among them, so that no other room needs to know how they are found.
+"""From points to their nearest neighbours and the graph of these.
+
+A KD-tree in low dimension, above it matrix products of all pairs or of near cells, fused kernels for tensors: one
+search chooses among them.
 """
 
 from __future__ import annotations
@@ -11,9 +13,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._runtime import in_threads, n_threads, warn_user
-from ..tensors import AnyFloats, AnyInts, Floats, is_tensor
-from .float_range import check_found
-from .metrics import SparsePoints, is_dense, points_in
+from ..tensors import AnyFloats, AnyInts, Floats, to_array
+from .metrics import SparsePoints, points_in
 from .products import CellSearch, DenseProducts, SparseProducts
 
 #: Beyond this many features a KD-tree visits most of its leaves and matrix products win.
@@ -24,7 +25,6 @@ _MAX_PAIRS = 6000**2
 _MAX_SHARE = 0.25
 _MANY_POINTS = 100_000
 _QUERIES_PER_BLOCK = 1 << 16
-_DISTANCES_PER_BLOCK = 1 << 22
 _METHODS = ("auto", "exact", "approximate")
 _Found = tuple[Floats, AnyInts]
 
@@ -61,30 +61,29 @@ class NeighborSearch:
     """
 
     def __init__(self, X: Any, *, n_jobs: int | None = None, method: Any = "auto"):
-        self.X: Any = points_in(X)
+        self.X: Any = X if isinstance(X, np.ndarray) else points_in(X)
         self.n_points = len(self.X)
-        self.n_jobs = n_threads(n_jobs)
+        self.n_jobs = 1 if n_jobs == 1 else n_threads(n_jobs)
         self.method = _choose_method(method, self.X)
         self.recall = 1.0
         self._index: Any = None
 
     def query(self, at: Any, n_neighbors: int) -> _Found:
         """Distances and indices of the nearest points, nearest first, for each row of `at`."""
-        at, n_neighbors = points_in(at), _check_count(n_neighbors, self.n_points)
-        if self.method == "device":
-            from ..gpu.nearest import nearest
-
-            result = nearest(self.X, n_neighbors, at)
-            check_found(result[0])
-            return result
-        if not len(at):
+        at = at if isinstance(at, np.ndarray) else points_in(at)
+        n_neighbors = _check_count(n_neighbors, self.n_points)
+        if not len(at) and self.method != "device":
             return np.empty((0, n_neighbors)), np.empty((0, n_neighbors), dtype=index_type(self.n_points))
         distances, indices = self._query(at, n_neighbors)
-        check_found(distances)
+        _check_found(distances)
         return distances, indices
 
     def _query(self, at: Any, n_neighbors: int) -> _Found:
         """What the search gives, which may be too few points or none: infinite distances, and no right indices."""
+        if self.method == "device":
+            from ..gpu.nearest import nearest
+
+            return nearest(self.X, n_neighbors, at)
         if self.method == "tree":
             return self._query_tree(at, n_neighbors)
         if self.method == "metric":
@@ -103,10 +102,10 @@ class NeighborSearch:
         if self.method == "device":
             from ..gpu.nearest import nearest_to_points
 
-            result = nearest_to_points(self.X, n_neighbors)
-            check_found(result[0])
-            return result
-        if self.method == "tree" and is_dense(self.X) and _has_heavy_ties(self.X):
+            distances, indices = nearest_to_points(self.X, n_neighbors)
+            _check_found(distances)
+            return distances, indices
+        if self.method == "tree" and isinstance(self.X, np.ndarray) and _has_heavy_ties(self.X):
             distances, indices = self._query_distinct(n_neighbors)
         else:
             distances, indices = self.query(self.X, n_neighbors)
@@ -138,8 +137,9 @@ class NeighborSearch:
     def _query_tree(self, at: Any, n_neighbors: int) -> _Found:
         from scipy.spatial import cKDTree
 
-        points, queries = (self.X, at) if is_dense(self.X) else (self.X.X, at.X)
-        norm = 2.0 if is_dense(self.X) else self.X.norm
+        points, queries, norm = self.X, at, 2.0
+        if not isinstance(points, np.ndarray):
+            points, queries, norm = self.X.X, at.X, self.X.norm
         if self._index is None:
             self._index = cKDTree(points, leafsize=20)
         distances = np.empty((len(at), n_neighbors))
@@ -160,7 +160,7 @@ class NeighborSearch:
         best = np.full((len(at), n_neighbors), np.inf)
         indices = np.full(best.shape, -1, dtype=np.int64)
         no_offset = np.zeros(self.n_points)
-        step = max(1, _DISTANCES_PER_BLOCK // self.n_points)
+        step = max(1, (1 << 22) // self.n_points)
 
         def search(first: int) -> None:
             rows = np.arange(first, min(first + step, len(at)))
@@ -191,12 +191,7 @@ class NeighborSearch:
 
 
 def kneighbors(
-    X: AnyFloats,
-    n_neighbors: int,
-    *,
-    at: AnyFloats | None = None,
-    n_jobs: int | None = None,
-    method: Any = "auto",
+    X: AnyFloats, n_neighbors: int, *, at: AnyFloats | None = None, n_jobs: int | None = None, method: Any = "auto"
 ) -> tuple[Floats, AnyInts]:
     """Distances and indices of the nearest points of `X`, nearest first.
 
@@ -257,12 +252,12 @@ def _choose_method(method: Any, X: Any) -> Any:
         return method
     if method not in _METHODS:
         raise ValueError(f"method={method!r} is not known; choose one of {_METHODS} or give a neighbours transformer.")
-    if is_tensor(X):
-        return "device"
     if isinstance(X, SparsePoints):
         return "sparse"
-    if not is_dense(X):
+    if hasattr(X, "distances"):
         return "tree" if X.norm is not None and X.shape[1] <= MAX_TREE_FEATURES else "metric"
+    if not isinstance(X, np.ndarray):
+        return "device"
     if method == "approximate":
         return method
     if X.shape[1] <= MAX_TREE_FEATURES:
@@ -294,7 +289,7 @@ def _has_heavy_ties(X: NDArray) -> bool:
 
 
 def _put_self_first(distances: NDArray, indices: NDArray) -> None:
-    """Swap each point to the front of its own row; among coinciding points any order is right."""
+    """Swap each point to the front of its row; among coinciding points any order is right."""
     late = np.flatnonzero(indices[:, 0] != np.arange(len(indices)))
     is_self = indices[late] == late[:, None]
     position = np.where(is_self.any(axis=1), is_self.argmax(axis=1), indices.shape[1] - 1)
@@ -302,6 +297,19 @@ def _put_self_first(distances: NDArray, indices: NDArray) -> None:
     distances[late, position] = distances[late, 0]
     indices[late, 0] = late
     distances[:, 0] = 0.0
+
+
+def _check_found(distances: Any) -> None:
+    """Raise if a search has found fewer points at a finite distance than are needed."""
+    is_finite = np.isfinite(distances) if isinstance(distances, np.ndarray) else distances.isfinite()
+    if not is_finite.all():
+        is_finite = to_array(is_finite)
+        bad = np.flatnonzero(~is_finite.all(axis=1))
+        raise ValueError(
+            f"point {bad[0]} has {is_finite[bad[0]].sum()} points at a finite distance, but {distances.shape[1]} are "
+            f"needed ({bad.size} such points): distances leave the range of floating-point numbers; divide all columns "
+            "by one number first."
+        )
 
 
 def _check_count(n_neighbors: int, n_points: int) -> int:
@@ -313,3 +321,45 @@ def _check_count(n_neighbors: int, n_points: int) -> int:
 def index_type(largest: int) -> type[np.integer]:
     """The smaller integer type that holds the largest index."""
     return np.int32 if largest <= np.iinfo(np.int32).max else np.int64
+
+
+def neighbor_graph(indices: AnyInts, symmetrize: str = "mean", dtype: Any = np.float64) -> sparse.csr_array:
+    r"""The symmetric graph of nearest neighbours, rows sorted.
+
+    .. math:: A_{pq} = \tfrac12 [q \in KNN(p)] + \tfrac12 [p \in KNN(q)]
+
+    Parameters
+    ----------
+    indices : ndarray of shape (n_samples, n_neighbors)
+        As given by :func:`kneighbors`; no point twice in a row.
+    symmetrize : {"mean", "union", "mutual"}
+        One-sided neighbours get an affinity of 1/2, 1, or none.
+    dtype : float type
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> neighbor_graph(np.array([[0, 1], [1, 0], [2, 1]])).toarray()
+    array([[1. , 1. , 0. ],
+           [1. , 1. , 0.5],
+           [0. , 0.5, 1. ]])
+    """
+    if symmetrize not in ("mean", "union", "mutual"):
+        raise ValueError(f"symmetrize={symmetrize!r} is not known; choose one of ('mean', 'union', 'mutual').")
+    n_samples, n_neighbors = indices.shape
+    if not isinstance(indices, np.ndarray):
+        from ..gpu.graph import union_of_lists
+
+        parts = union_of_lists(indices, one_sided=symmetrize != "mutual")
+        indptr, columns, both = (to_array(table) for table in parts)
+        data = np.where(both, 1.0, 0.5 if symmetrize == "mean" else 1.0).astype(str(dtype).removeprefix("torch."))
+        return sparse.csr_array((data, columns, indptr), shape=(n_samples,) * 2)
+    kind = index_type(2 * indices.size)
+    ends = np.arange(0, indices.size + 1, n_neighbors, dtype=kind)
+    parts = (np.ones(indices.size, dtype=np.int8), indices.ravel().astype(kind, copy=False), ends)
+    theirs = sparse.csr_array(parts, shape=(n_samples,) * 2).T.tocsr()
+    # Transposed twice, the rows are sorted.
+    mine = theirs.T.tocsr()
+    graph = sparse.csr_array(mine * theirs if symmetrize == "mutual" else mine + theirs)
+    graph.data = (0.5 * graph.data if symmetrize == "mean" else graph.data > 0).astype(dtype)
+    return graph

@@ -25,20 +25,14 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F
 # Past eight clusters the colours come round again with another marker, to tell all clusters apart.
 _MARKERS = "osD^vP*X"
 _NOISE_COLOR = "#999999"
-_MOST_NAMES = 32
-_MOST_BARS = 16
-_LARGEST_DRAWN = 1e100
-
-# More clusters than these are no picture.
-_MOST_SHOWN = 40
-_MOST_MARKED = 3
+_MAX_NAMES = 32
 
 
 @dataclass(eq=False, repr=False)
 class ClusterDisplay:
     """A scatter plot of points coloured by cluster.
 
-    Make one with `from_labels` or `from_estimator`. Points in one dimension are drawn along a line, in two as they are,
+    Make one with `from_labels` or `from_estimator`. Points in one dimension are drawn along a line, in two unchanged,
     and in more on their first two principal components (the axis labels say so). The label -1 means no cluster and is
     drawn grey.
 
@@ -117,9 +111,7 @@ class ClusterDisplay:
             data: Floats = check_array(X, dtype=np.float64)
         labels = np.asarray(labels)
         if labels.shape != (len(data),):
-            raise ValueError(
-                f"labels has shape {labels.shape}; it must have one entry for each of {len(data)} points."
-            )
+            raise ValueError(f"labels has shape {labels.shape}; it must have one entry for each of {len(data)} points.")
         points, axis_labels = _on_a_plane(data, names)
         return cls(points, labels, axis_labels=axis_labels).plot(ax=ax, title=title, legend=legend, **style)
 
@@ -144,9 +136,7 @@ class ClusterDisplay:
         check_is_fitted(estimator, "labels_")
         return cls.from_labels(X, estimator.labels_, **options)
 
-    def plot(
-        self, *, ax: Any = None, title: str | None = None, legend: bool = True, **style: Any
-    ) -> ClusterDisplay:
+    def plot(self, *, ax: Any = None, title: str | None = None, legend: bool = True, **style: Any) -> ClusterDisplay:
         """Draw on `ax`, or on a new figure; the parameters are those of `from_labels`."""
         ax = axes_for(ax)
         # Smaller dots for more points keep the shape of dense regions visible.
@@ -154,47 +144,36 @@ class ClusterDisplay:
         self.collections_ = []
         for place, name in enumerate(np.unique(self.labels)):
             members = self.points[self.labels == name]
-            scatter = ax.scatter(
-                *members.T, label=f"{name} ({len(members)} points)", **_appearance(name, place), **look
-            )
-            self.collections_.append(scatter)
+            label = f"{name} ({len(members)} points)"
+            self.collections_.append(ax.scatter(*members.T, label=label, **_appearance(name, place), **look))
         ax.set(xlabel=self.axis_labels[0], ylabel=self.axis_labels[1])
         if title is not None:
             ax.set_title(title)
         if legend:
-            self._name_clusters(ax)
+            _name_clusters(ax, self.collections_, markerscale=2)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _name_clusters(self, ax: Any) -> None:
-        """A legend beside the axes, where it hides no point."""
-        named = self.collections_[:_MOST_NAMES]
-        left_out = len(self.collections_) - len(named)
-        ax.legend(
-            handles=named,
-            title="cluster" + (f" (and {left_out} more)" if left_out else ""),
-            ncols=1 + (len(named) - 1) // 16,
-            markerscale=2,
-            loc="upper left",
-            bbox_to_anchor=(1.01, 1),
-            borderaxespad=0,
-        )
+
+def _name_clusters(ax: Any, handles: Sequence[Any], **look: Any) -> None:
+    """A legend beside the axes, where it hides no point."""
+    named, left_out = handles[:_MAX_NAMES], max(0, len(handles) - _MAX_NAMES)
+    look |= {"title": "cluster" + (f" (and {left_out} more)" if left_out else ""), "ncols": 1 + (len(named) - 1) // 16}
+    ax.legend(handles=named, loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0, **look)
 
 
 def _appearance(name: Any, place: int) -> dict[str, str]:
     if name == -1:
         return {"color": _NOISE_COLOR, "marker": "x"}
-    return {
-        "color": PALETTE[place % len(PALETTE)],
-        "marker": _MARKERS[place // len(PALETTE) % len(_MARKERS)],
-    }
+    turn, hue = divmod(place, len(PALETTE))
+    return {"color": PALETTE[hue], "marker": _MARKERS[turn % len(_MARKERS)]}
 
 
 def _on_a_plane(X: Floats, names: list[str]) -> tuple[Floats, tuple[str, str]]:
-    """Two coordinates for each point, and what they are called."""
+    """Two coordinates for each point, and their names."""
     largest = float(np.abs(X).max())
-    if largest > _LARGEST_DRAWN:
-        # Squares of such values leave the range of floats, in principal components as on the axes.
+    # Squares of larger values leave the range of floats, in principal components as on the axes.
+    if largest > 1e100:
         unit = 10.0 ** np.floor(np.log10(largest))
         points, (across, up) = _on_a_plane(X / unit, names)
         return points, (f"{across} / {unit:.0e}".strip(), f"{up} / {unit:.0e}".strip() if up or X.shape[1] > 1 else "")
@@ -240,10 +219,8 @@ def plot_selection(selection: Any, ax: Any = None) -> Any:
     'confidence'
     """
     ax = axes_for(ax)
-    if len(selection.numbers):
-        _draw_numbers(ax, selection)
-    else:
-        _draw_candidates(ax, selection)
+    draw = _draw_numbers if len(selection.numbers) else _draw_candidates
+    draw(ax, selection)
     return ax
 
 
@@ -253,26 +230,22 @@ def _draw_numbers(ax: Any, selection: Any) -> None:
     counts = [number.n_clusters for number in tried]
     best = selection.numbers[0].n_clusters
     ink = ax.xaxis.label.get_color()  # visible on a dark background too
-    if hasattr(tried[0], "chance"):
-        chosen = selection.n_clusters
-        agreement, chance = ([getattr(number, name) for number in tried] for name in ("agreement", "chance"))
-        ax.fill_between(counts, chance, agreement, color=PALETTE[0], alpha=0.15, linewidth=0)
-        ax.plot(counts, agreement, "o-", color=PALETTE[0], label="agreement")
+    if np.isfinite([number.chance for number in tried]).any():
+        heights, chance = ([getattr(number, name) for number in tried] for name in ("agreement", "chance"))
+        ax.fill_between(counts, chance, heights, color=PALETTE[0], alpha=0.15, linewidth=0)
+        ax.plot(counts, heights, "o-", color=PALETTE[0], label="agreement")
         ax.plot(counts, chance, "o--", color=_NOISE_COLOR, label="by chance")
         ax.set(ylabel="agreement of different principles", ylim=(0, 1.05))
-        title = f"{chosen} cluster{'' if chosen == 1 else 's'}"
-        if chosen != best:
-            # One cluster, or clusters that were split again, are no point of the curve.
-            title += f"; the curve is clearest at {best}"
-        heights = agreement
     else:
-        heights = [number.score for number in tried]
-        ax.plot(counts, heights, "o-", color=PALETTE[0])
-        ax.set(ylabel="score of the number")
-        is_clear = selection.numbers[0].is_clear
-        title = f"{best}, by {selection.numbers[0].evidence}" if is_clear else "1: nothing is clear"
-    marked = heights[counts.index(best)]
-    ax.plot([best], [marked], "o", markersize=13, fillstyle="none", color=ink, label="clearest")
+        # The number of given distances is judged by conductance alone.
+        heights = [number.gain for number in tried]
+        ax.plot(counts, heights, "o-", color=PALETTE[0], label="gain")
+        ax.set(ylabel="gain in conductance")
+    title = f"{selection.n_clusters} cluster{'' if selection.n_clusters == 1 else 's'}"
+    if selection.n_clusters != best:
+        # One cluster, or clusters that were split again, are not on the curve.
+        title += f"; the curve is clearest at {best}"
+    ax.plot([best], [heights[counts.index(best)]], "o", markersize=13, fillstyle="none", color=ink, label="clearest")
     if max(counts) > 20:
         ax.set_xscale("log", base=2)
         ticks = [k for k in counts if k & (k - 1) == 0 or k == best]
@@ -282,47 +255,38 @@ def _draw_numbers(ax: Any, selection: Any) -> None:
         ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set(xlabel="number of clusters")
     ax.set_title(title, fontsize=10)
-    if len(ax.get_legend_handles_labels()[0]) > 1:
-        ax.legend(fontsize=8)
+    ax.legend(fontsize=8)
 
 
 def _draw_candidates(ax: Any, selection: Any) -> None:
     """A bar for each candidate, the best on top."""
-    shown = selection.candidates[:_MOST_BARS]
-    principles = [getattr(c, "principle", None) or c.family for c in selection.candidates]
+    shown = selection.candidates[:16]
+    principles = [candidate.principle for candidate in selection.candidates]
     names = _distinct([f"{c.kind}{f' {c.scale}' if c.scale else ''}, {c.system}" for c in shown])
     colors = {principle: PALETTE[place % len(PALETTE)] for place, principle in enumerate(dict.fromkeys(principles))}
-    total = float(np.sum(selection.votes))
+    shares = np.asarray(selection.votes) / (np.sum(selection.votes) or 1.0)
     rows = np.arange(len(shown))
     for principle, color in colors.items():
         members = [row for row in rows if principles[row] == principle]
-        share = sum(v for v, own in zip(selection.votes, principles) if own == principle) / total if total > 0 else 0
+        share = shares[[own == principle for own in principles]].sum()
         label = f"{principle} ({share:.0%} of the votes)"
         ax.barh(members, [selection.consensus[row] for row in members], color=color, label=label)
     for row in rows:
-        share = selection.votes[row] / total if total > 0 else 0
-        ax.text(selection.consensus[row] + 0.01, row, f"{share:.0%}", va="center", fontsize=7)
+        ax.text(selection.consensus[row] + 0.01, row, f"{shares[row]:.0%}", va="center", fontsize=7)
     ax.set_yticks(rows, names, fontsize=8)
     ax.set_ylim(len(shown) - 0.4, -0.6)
     ax.set(xlabel="consensus with the other candidates", xlim=(0, 1.12))
     ax.set_xticks(np.linspace(0, 1, 6))
-    more = len(selection.candidates) - len(shown)
-    suffix = f"; {more} more candidates" if more else ""
+    n_more = len(selection.candidates) - len(shown)
+    suffix = f"; {n_more} more candidates" if n_more else ""
     ax.set_title(f"confidence {selection.confidence:.2f}{suffix}", fontsize=10)
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, fontsize=8, frameon=False)
 
 
 def _distinct(names: list[str]) -> list[str]:
     """Names with a number where one is repeated."""
-    seen: dict[str, int] = {}
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-    count: dict[str, int] = {}
-    numbered = []
-    for name in names:
-        count[name] = count.get(name, 0) + 1
-        numbered.append(f"{name} ({count[name]})" if seen[name] > 1 else name)
-    return numbered
+    unique = [f"{name} ({names[: row + 1].count(name)})" for row, name in enumerate(names)]
+    return [name if names.count(name) == 1 else unique[row] for row, name in enumerate(names)]
 
 
 def make_figure(nrows: int = 1, ncols: int = 1, *, size: tuple[float, float] = (6.4, 4.8)) -> tuple[Any, Any]:
@@ -389,7 +353,8 @@ def plot_tree(
     n_leaves = len(linkage) + 1
     ink = ax.xaxis.label.get_color()  # seen on a dark ground, too
     rows_of_node, cluster_of_node = _nodes(linkage, n_clusters, labels, leaf_of_row)
-    shown = min(n_leaves, max(2 * n_clusters, 10), _MOST_SHOWN)
+    # More branches cannot be read.
+    shown = min(n_leaves, max(2 * n_clusters, 10), 40)
     if n_leaves > 1:
         dendrogram(
             linkage, p=shown, truncate_mode="lastp", ax=ax, leaf_rotation=90, leaf_font_size=8,
@@ -399,7 +364,7 @@ def plot_tree(
         heights = np.asarray(linkage[n_leaves - shown :, 2], dtype=np.float64)
         margin = 0.06 * (np.ptp(heights) or heights[-1] or 1.0)
         ax.set_ylim(heights[0] - margin, heights[-1] + margin)
-    for k in [number for number in stable if 2 <= number <= shown][:_MOST_MARKED]:
+    for k in [number for number in stable if 2 <= number <= shown][:3]:
         low = linkage[n_leaves - k - 1, 2] if k < n_leaves else 0.0
         height = (low + linkage[n_leaves - k, 2]) / 2
         ax.axhline(height, color=ink, linestyle="--", linewidth=1, alpha=0.6)
@@ -412,7 +377,11 @@ def plot_tree(
     counted = "leaves" if labels is None else "rows"
     ax.set(ylabel="loss of association", xlabel=f"{counted} of each part")
     if labels is not None and n_leaves > 1:
-        _name_branches(ax, np.asarray(labels), ink)
+        from matplotlib.lines import Line2D
+
+        sizes = zip(*np.unique(np.asarray(labels), return_counts=True))
+        lines = [(_branch_color(name, ink), f"{name} ({size} rows)") for name, size in sizes if name >= 0]
+        _name_clusters(ax, [Line2D([], [], color=color, label=f"cluster {name}") for color, name in lines], fontsize=8)
     return ax
 
 
@@ -431,24 +400,12 @@ def _nodes(
         known = leaves >= 0
         rows[:n_leaves] = np.bincount(leaves[known], minlength=n_leaves)
         cluster[leaves[known]] = names[known]
-    for step, (one, other) in enumerate(np.asarray(linkage)[:, :2].astype(int)):
-        rows[n_leaves + step] = rows[one] + rows[other]
-        if cluster[one] == cluster[other]:
-            cluster[n_leaves + step] = cluster[one]
+    for step, (first, second) in enumerate(np.asarray(linkage)[:, :2].astype(int)):
+        rows[n_leaves + step] = rows[first] + rows[second]
+        if cluster[first] == cluster[second]:
+            cluster[n_leaves + step] = cluster[first]
     return rows, cluster
 
 
 def _branch_color(cluster: int, ink: str) -> str:
     return ink if cluster < 0 else PALETTE[cluster % len(PALETTE)]
-
-
-def _name_branches(ax: Any, labels: NDArray[Any], ink: str) -> None:
-    """A legend of the clusters below the axes."""
-    from matplotlib.lines import Line2D
-
-    names, sizes = np.unique(labels[labels >= 0], return_counts=True)
-    lines = [
-        Line2D([], [], color=_branch_color(int(name), ink), label=f"cluster {name} ({size} rows)")
-        for name, size in list(zip(names, sizes))[:_MOST_NAMES]
-    ]
-    ax.legend(handles=lines, loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0, fontsize=8)

@@ -13,22 +13,12 @@ from ..tensors import AnyFloats, AnyInts, Floats
 from .clusters import PALETTE, ClusterDisplay, axes_for
 
 __all__ = ['BorderDisplay', 'DensityDisplay', 'EnergyDisplay', 'label_colors', 'paint_labels']
-_CONTOUR = (255, 230, 0)
-
-
-# More kernels than these change nothing that can be seen; below the density of one point in fifty nothing is drawn.
-_MOST_KERNELS = 5000
-_LOWEST_SHADE = 0.02
-
 
 class _OverClusters:
     """A display that draws something with the points of another."""
 
-    ax_: Any
-    figure_: Any
-
     def __init__(self, clusters: ClusterDisplay) -> None:
-        self.clusters = clusters
+        self.clusters, self.ax_, self.figure_ = clusters, clusters.ax_, clusters.figure_
 
 
 class DensityDisplay(_OverClusters):
@@ -74,18 +64,18 @@ class DensityDisplay(_OverClusters):
     def _over_density(self) -> DensityDisplay:
         from scipy.stats import gaussian_kde
 
-        points, ax = self.clusters.points, self.clusters.ax_
+        points = self.clusters.points
         if len(points) < 3 or np.linalg.matrix_rank(points - points[0]) < 2:
             raise ValueError("a density in the plane needs at least 3 points that do not lie on a line.")
-        x, y = _grid(ax)
-        sample = points[:: -(-len(points) // _MOST_KERNELS)]
+        x, y = _grid(self.ax_)
+        # More kernels change nothing that can be seen.
+        sample = points[:: -(-len(points) // 5000)]
         density = gaussian_kde(sample.T, _bandwidth_factor(sample))
-        levels = np.linspace(np.quantile(density(sample.T), _LOWEST_SHADE), density(sample.T).max(), 13)
+        # Below the density of one point in fifty nothing is drawn.
+        levels = np.linspace(np.quantile(density(sample.T), 0.02), density(sample.T).max(), 13)
         height = density(np.vstack([x.ravel(), y.ravel()])).reshape(x.shape)
-        self.contours_ = ax.contourf(
-            x, y, height, levels=levels, cmap=_shades(), antialiased=False, zorder=0, extend="max"
-        )
-        self.ax_, self.figure_ = ax, ax.figure
+        look = {"cmap": _shades(), "antialiased": False, "zorder": 0, "extend": "max"}
+        self.contours_ = self.ax_.contourf(x, y, height, levels=levels, **look)
         return self
 
 
@@ -95,9 +85,9 @@ def _bandwidth_factor(points: AnyFloats) -> float:
 
     centred = points - points.mean(axis=0)
     whitened = centred @ np.linalg.inv(np.linalg.cholesky(np.cov(centred.T))).T
-    near = cKDTree(whitened).query(whitened, k=[min(len(points), 1 + int(np.sqrt(len(points))))])[0]
+    radius = cKDTree(whitened).query(whitened, k=[min(len(points), 1 + int(np.sqrt(len(points))))])[0]
     scott = len(points) ** (-1 / 6)
-    return float(min(scott, np.median(near))) or scott
+    return float(min(scott, np.median(radius))) or scott
 
 
 def _shades() -> Any:
@@ -156,16 +146,13 @@ class BorderDisplay(_OverClusters):
         if np.ndim(X) != 2 or np.shape(X)[1] != 2:
             raise ValueError(f"borders are drawn in the plane, but X has shape {np.shape(X)}; give two features.")
         display = cls(ClusterDisplay.from_estimator(estimator, X, ax=ax, **style))
-        axes = display.clusters.ax_
-        x, y = _grid(axes, resolution)
+        x, y = _grid(display.ax_, resolution)
         predicted = estimator.predict(np.column_stack([x.ravel(), y.ravel()]))
         where = np.searchsorted(np.unique(estimator.labels_), predicted)
-        shades = np.array([[*_rgb(PALETTE[place % len(PALETTE)]), 0.25] for place in range(where.max() + 1)])
-        extent = (*axes.get_xlim(), *axes.get_ylim())
-        display.regions_ = axes.imshow(
-            shades[where].reshape(*x.shape, 4), origin="lower", extent=extent, aspect="auto", zorder=0
-        )
-        display.ax_, display.figure_ = axes, axes.figure
+        shades = np.array([[*_rgb(PALETTE[k % len(PALETTE)]), 63.75] for k in range(where.max() + 1)]) / 255
+        extent = *display.ax_.get_xlim(), *display.ax_.get_ylim()
+        look = {"origin": "lower", "extent": extent, "aspect": "auto", "zorder": 0}
+        display.regions_ = display.ax_.imshow(shades[where].reshape(*x.shape, 4), **look)
         return display
 
 
@@ -214,15 +201,15 @@ class EnergyDisplay:
 
 
 def _grid(ax: Any, resolution: int = 100) -> tuple[Floats, Floats]:
-    """A grid over what the axes show, which then stays as it is."""
+    """A grid over what the axes show, which is then fixed."""
     limits = ax.get_xlim(), ax.get_ylim()
     ax.set(xlim=limits[0], ylim=limits[1])
     x, y = np.meshgrid(*(np.linspace(low, high, resolution) for low, high in limits))
     return x, y
 
 
-def _rgb(color: str) -> tuple[float, ...]:
-    return tuple(int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
+def _rgb(color: str) -> list[int]:
+    return [int(color[i : i + 2], 16) for i in (1, 3, 5)]
 
 
 def label_colors(n_labels: int) -> NDArray[np.uint8]:
@@ -233,7 +220,7 @@ def label_colors(n_labels: int) -> NDArray[np.uint8]:
     >>> label_colors(1).tolist()
     [[0, 114, 178]]
     """
-    hues = np.array([[int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in PALETTE])
+    hues = np.array([_rgb(color) for color in PALETTE])
     turn = np.arange(n_labels) // len(PALETTE)
     return (hues[np.arange(n_labels) % len(PALETTE)] * (0.75**turn)[:, None]).astype(np.uint8)
 
@@ -259,5 +246,5 @@ def paint_labels(photo: NDArray[np.uint8], codes: AnyInts, n_labels: int) -> NDA
         painted = np.where(codes[..., None] == 1, light, 0.35 * light)
     else:
         painted = 0.45 * light + 0.55 * label_colors(n_labels)[codes]
-    painted[maximum_filter(codes, 3) != minimum_filter(codes, 3)] = _CONTOUR
+    painted[maximum_filter(codes, 3) != minimum_filter(codes, 3)] = (255, 230, 0)
     return painted.astype(np.uint8)

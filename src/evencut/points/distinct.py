@@ -17,50 +17,17 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .. import tensors
 from ..neighbors import MAX_TREE_FEATURES, GivenDistances, MetricPoints, NeighborSearch, SparsePoints, is_dense
-from ..tensors import (
-    AnyInts,
-    Floats,
-    Places,
-    array_namespace,
-    as_float64,
-    asarray_like,
-    group_max,
-    group_min,
-    group_sums,
-    is_tensor,
-    stable_order,
-    to_array,
-    unique_first,
-)
+from ..tensors import AnyInts, Floats, Places
 
-# Distances between copies and between points must differ so many times; copies differ by rounding or small noise.
-_GAP = 1000.0
-# So many places must be left without copies, as many as a neighbourhood of the default has points: with fewer there
+# Places that must be left without copies: the number of points in a neighbourhood of the default. With fewer there
 # would be nothing to cluster.
 _PLACES = 25
-_LARGEST_SHARE = 0.5
-# Near-copies are looked for around so many random points; there are none worth merging if none shows up there.
-_SAMPLE = 500
-_LOOKED_AT = 10
-_PAIRED = 200
-_MERGED_AT_ONCE = 32
+# Points of a centre that are kept unchanged, at most; the size of the broadest neighbourhood.
+_NEIGHBORHOOD = 40
 _ROWS_AT_ONCE = 1 << 16
 _ROWS_OF_A_DEVICE = 1 << 20
-# Odd, and near the golden ratio of 2^64, as a signed number; products wrap around, which is what a hash wants.
-_FACTOR = 0x9E3779B97F4A7C15 - 2**64
-# Sweeps of k-means that bring centres to the middle of their groups, on so many points a centre; without a tree to
-# find the nearest centre by, every sweep is a matrix product, and one will do.
-_SWEEPS = 5
-_SWEEPS_WITHOUT_TREE = 1
-_POINTS_PER_CENTRE = 20
-# A group apart with fewer centres than the broadest neighbourhood has points is too small for a cluster. It is isolated
-# where the reach to so many centres is this many times that of those it leads to.
-_NEIGHBORHOOD = 40
-_APART = 3.0
-# Points kept as they are: as a share of the centres, and at most of one centre.
-_SHARE_KEPT = 0.1
-_KEPT_AT_MOST = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +53,7 @@ class DistinctPoints:
     def taken(self, order: Places) -> DistinctPoints:
         """The same points in another order."""
         return DistinctPoints(
-            self.points[order], self.weights[order], stable_order(order)[self.point_of_row], self.first_row[order]
+            self.points[order], self.weights[order], order.argsort()[self.point_of_row], self.first_row[order]
         )
 
 
@@ -115,12 +82,13 @@ def distinct_points(X: Any, weights: Floats | None = None) -> DistinctPoints:
     copies = None if isinstance(X, SparsePoints) else _near_copies(distinct.points)
     if copies is None:
         return distinct
-    group, n_groups = asarray_like(X, copies.astype(np.int64)), int(copies.max()) + 1
-    total, first = group_sums(distinct.weights, group, n_groups), group_min(distinct.first_row, group, n_groups)
+    group, n_groups = tensors.asarray_like(X, copies.astype(np.int64)), int(copies.max()) + 1
+    total = tensors.group_sums(distinct.weights, group, n_groups)
+    first = tensors.group_min(distinct.first_row, group, n_groups)
     if not is_dense(X):
         return DistinctPoints(X[first], total, group[distinct.point_of_row], first)
-    sums = group_sums(distinct.points, group, n_groups, distinct.weights)
-    middle = array_namespace(X).asarray(sums / total[:, None], dtype=X.dtype)
+    sums = tensors.group_sums(distinct.points, group, n_groups, distinct.weights)
+    middle = tensors.array_namespace(X).asarray(sums / total[:, None], dtype=X.dtype)
     return DistinctPoints(middle, total, group[distinct.point_of_row], first)
 
 
@@ -132,9 +100,9 @@ def _exact(X: Any, weights: Floats) -> DistinctPoints:
         return _exact_given(X, weights)
     values = X.X if isinstance(X, MetricPoints) else X
     first, point_of_row = distinct_rows(values)
-    mass = group_sums(asarray_like(X, weights), point_of_row, len(first))
-    found = DistinctPoints(X[first], mass, point_of_row, first)
-    return found.taken(value_order(values[first]))
+    mass = tensors.group_sums(tensors.asarray_like(X, weights), point_of_row, len(first))
+    distinct = DistinctPoints(X[first], mass, point_of_row, first)
+    return distinct.taken(value_order(values[first]))
 
 
 def distinct_rows(X: Any) -> tuple[Any, Any]:
@@ -147,10 +115,11 @@ def distinct_rows(X: Any) -> tuple[Any, Any]:
     >>> sorted(first.tolist()), bool(kind[0] == kind[2] != kind[1])
     ([0, 1, 3], True)
     """
-    first, point_of_row = unique_first(row_hashes(X))
-    blocks = [slice(begin, begin + _ROWS_AT_ONCE) for begin in range(0, len(X), _ROWS_AT_ONCE)]
-    if not all((X[first[point_of_row[rows]]] == X[rows]).all() for rows in blocks):
-        first, point_of_row = unique_first(X, axis=0)
+    first, point_of_row = tensors.unique_first(row_hashes(X))
+    for begin in range(0, len(X), _ROWS_AT_ONCE):
+        rows = slice(begin, begin + _ROWS_AT_ONCE)
+        if not (X[first[point_of_row[rows]]] == X[rows]).all():
+            return tensors.unique_first(X, axis=0)
     return first, point_of_row
 
 
@@ -166,19 +135,20 @@ def value_order(X: Any) -> Any:
     >>> value_order(X), value_order(7 * X.astype(np.float32) + 1)
     (array([2, 1, 0]), array([2, 1, 0]))
     """
-    xp = array_namespace(X)
+    xp = np if isinstance(X, np.ndarray) else tensors.array_namespace(X)
     if not len(X):
         return xp.arange(0)
     # The mean of rows in the order of their hashes is the same whatever their order was.
-    step = _ROWS_OF_A_DEVICE if is_tensor(X) else _ROWS_AT_ONCE
+    step = _ROWS_AT_ONCE if xp is np else _ROWS_OF_A_DEVICE
     blocks = [slice(begin, begin + step) for begin in range(0, len(X), step)]
-    middle = sum((as_float64(X[rows]) / len(X)).sum(axis=0) for rows in blocks)
+    middle = sum((xp.asarray(X[rows], dtype=xp.float64) / len(X)).sum(axis=0) for rows in blocks)
     with np.errstate(over="ignore", invalid="ignore"):
-        squared = xp.concatenate([((as_float64(X[rows]) - middle) ** 2).sum(axis=1) for rows in blocks])
+        offsets = (xp.asarray(X[rows], dtype=xp.float64) - middle for rows in blocks)
+        squared = xp.concatenate([(offset**2).sum(axis=1) for offset in offsets])
         unit = float(squared.mean()) / 4096
     # Where squares leave the range of floats all rows share a cell.
     cell = xp.asarray(squared / unit if 0 < unit < np.inf else xp.zeros_like(squared), dtype=xp.int64)
-    order = stable_order(cell)
+    order = np.argsort(cell, kind="stable") if xp is np else tensors.stable_order(cell)
     same = cell[order][1:] == cell[order][:-1]
     if bool(same.any()):
         # Only rows that share a cell are compared column by column.
@@ -187,8 +157,8 @@ def value_order(X: Any) -> Any:
         tied[:-1] |= same
         rows = order[tied]
         for column in range(X.shape[1] - 1, -1, -1):
-            rows = rows[stable_order(X[rows, column])]
-        order[tied] = rows[stable_order(cell[rows])]
+            rows = rows[tensors.stable_order(X[rows, column])]
+        order[tied] = rows[tensors.stable_order(cell[rows])]
     return order
 
 
@@ -201,12 +171,12 @@ def _exact_sparse(X: sparse.csr_array, weights: Floats) -> DistinctPoints:
     rows = [(canonical.indices[i:j].tobytes(), canonical.data[i:j].tobytes()) for i, j in ends]
     first_of: dict[tuple[bytes, bytes], int] = {}
     same = np.array([first_of.setdefault(row, i) for i, row in enumerate(rows)])
-    kept = np.unique(same)
+    first = np.unique(same)
     # The order depends on the values alone.
-    order = kept[np.argsort([zlib.crc32(rows[i][0] + rows[i][1]) for i in kept], kind="stable")]
-    place = np.empty(X.shape[0], dtype=np.intp)
-    place[order] = np.arange(len(order))
-    point_of_row = place[same]
+    order = first[np.argsort([zlib.crc32(rows[i][0] + rows[i][1]) for i in first], kind="stable")]
+    number = np.empty(X.shape[0], dtype=np.intp)
+    number[order] = np.arange(len(order))
+    point_of_row = number[same]
     total = np.bincount(point_of_row, weights).astype(np.float64)
     return DistinctPoints(SparsePoints(canonical[order]), total, point_of_row, order)
 
@@ -234,15 +204,17 @@ def row_hashes(X: Any) -> Any:
     >>> bool(hashes[0] == hashes[2] != hashes[1])
     True
     """
-    xp = array_namespace(X)
+    xp = tensors.array_namespace(X)
     total = xp.zeros_like(X[:, 0], dtype=xp.int64)
     # A block stays in the cache of the CPU; a device reads columns fast where they lie together.
-    step = _ROWS_OF_A_DEVICE if is_tensor(X) else _ROWS_AT_ONCE
+    step = _ROWS_AT_ONCE if xp is np else _ROWS_OF_A_DEVICE
+    # Odd, and near the golden ratio of 2^64, as a signed number; products wrap around, as a hash needs.
+    factor = 0x9E3779B97F4A7C15 - 2**64
     for begin in range(0, len(X), step):
         rows = slice(begin, begin + step)
-        for column in X[rows].T.contiguous() if is_tensor(X) else X[rows].T:
+        for column in X[rows].T if xp is np else X[rows].T.contiguous():
             # Adding zero makes the two zeros one.
-            mixed = (total[rows] ^ (as_float64(column) + 0.0).view(xp.int64)) * _FACTOR
+            mixed = (total[rows] ^ (xp.asarray(column, dtype=xp.float64) + 0.0).view(xp.int64)) * factor
             # A shift of signed numbers brings their sign along, which the mask takes away.
             total[rows] = mixed ^ (mixed >> 29 & 2**35 - 1)
     # In the order of numbers without a sign.
@@ -250,32 +222,36 @@ def row_hashes(X: Any) -> Any:
 
 
 def _near_copies(points: Any) -> AnyInts | None:
-    """The group of each point, where some are copies of each other but for a last digit; None where there are none."""
+    """The group of each point, if some differ from each other by a last digit only; None without any."""
     n_points = len(points)
     if n_points < _PLACES:
         return None
-    step = max(1, n_points // _SAMPLE)
-    nearest = NeighborSearch(points, method="exact").query(points[::step], min(_LOOKED_AT, n_points - 1) + 1)[0][:, 1:]
-    # Where a row has more copies than are looked at, these are met among a few random points.
-    apart = to_array(_distances_between(points[::step][:: -(-len(nearest) // _PAIRED)]))
-    for reach in _gaps(np.concatenate([to_array(nearest).ravel(), apart])):
+    # Copies are looked for among the 10 nearest of 500 points; without any nothing is merged.
+    step = max(1, n_points // 500)
+    search = NeighborSearch(points, method="exact", n_jobs=1)
+    nearest = search.query(points[::step], min(10, n_points - 1) + 1)[0][:, 1:]
+    # A row with more copies than these has some among a few random points.
+    apart = _distances_between(points[::step][:: -(-len(nearest) // 200)])
+    if not isinstance(nearest, np.ndarray):
+        nearest, apart = tensors.to_array(nearest), tensors.to_array(apart)
+    for reach in _gaps(np.concatenate([nearest.ravel(), apart])):
         if _keeps_enough_points(apart, reach):
-            distances, indices = NeighborSearch(points).query_self(min(_MERGED_AT_ONCE, n_points))
-            p, place = array_namespace(distances).where(distances[:, 1:] <= reach)
-            n_groups, group = _linked(to_array(p), to_array(indices[p, place + 1]), n_points)
+            distances, indices = NeighborSearch(points).query_self(min(32, n_points))
+            p, place = tensors.array_namespace(distances).where(distances[:, 1:] <= reach)
+            n_groups, group = _linked(tensors.to_array(p), tensors.to_array(indices[p, place + 1]), n_points)
             return group if n_groups < n_points else None
     return None
 
 
 def _distances_between(points: Any) -> Any:
     """Distances between all pairs of some points."""
-    if is_tensor(points):
-        return array_namespace(points).pdist(as_float64(points))
-    if not is_dense(points):
-        return points.distances(points)[np.triu_indices(len(points), 1)]
     from scipy.spatial.distance import pdist
 
-    return pdist(points)
+    if isinstance(points, np.ndarray):
+        return pdist(points)
+    if not is_dense(points):
+        return points.distances(points)[np.triu_indices(len(points), 1)]
+    return tensors.array_namespace(points).pdist(tensors.as_float64(points))
 
 
 def _gaps(distances: Floats) -> Floats:
@@ -285,7 +261,7 @@ def _gaps(distances: Floats) -> Floats:
     """
     lengths = np.sort(distances[distances > 0])
     low, high = lengths[1:-2], lengths[2:-1]
-    wide = high >= _GAP * low
+    wide = high >= 1000.0 * low
     return np.sqrt(low[wide]) * np.sqrt(high[wide])
 
 
@@ -294,7 +270,7 @@ def _keeps_enough_points(apart: Floats, reach: float) -> bool:
     n_points = round((1 + np.sqrt(1 + 8 * len(apart))) / 2)
     p, q = (ends[apart <= reach] for ends in np.triu_indices(n_points, 1))
     n_places, place = _linked(p, q, n_points)
-    return n_places >= _PLACES and np.bincount(place).max() <= max(_LARGEST_SHARE * n_points, 2)
+    return n_places >= _PLACES and np.bincount(place).max() <= max(0.5 * n_points, 2)
 
 
 def _linked(p: AnyInts, q: AnyInts, n_points: int) -> tuple[int, Places]:
@@ -331,52 +307,52 @@ def condense(table: DistinctPoints, n_centres: int, *, n_jobs: int | None = None
     points = table.points
     if len(points) <= n_centres:
         return table
-    pilot = _evenly(points, _POINTS_PER_CENTRE * n_centres)
-    n_sweeps = _SWEEPS if points.shape[1] <= MAX_TREE_FEATURES else _SWEEPS_WITHOUT_TREE
+    pilot = _evenly(points, 20 * n_centres)
+    # Without a tree for the nearest centre every sweep is a matrix product.
+    n_sweeps = 5 if points.shape[1] <= MAX_TREE_FEATURES else 1
     centres = points[pilot][_evenly(pilot, n_centres)]
     centres = kmeans_sweeps(centres, points[pilot], table.weights[pilot], n_sweeps, n_jobs=n_jobs)
     search = NeighborSearch(centres, n_jobs=n_jobs)
     distance, nearest = (column[:, 0] for column in search.query(points, 1))
-    n_kept = int(_SHARE_KEPT * n_centres)
-    rows = _isolated_points(search, distance, nearest, n_kept)
-    isolated, candidates = (asarray_like(points, places) for places in rows)
+    rows = _isolated_points(search, distance, nearest, n_centres // 10)
+    isolated, candidates = (tensors.asarray_like(points, indices) for indices in rows)
     if len(isolated):
         closer, owner = (column[:, 0] for column in NeighborSearch(points[isolated]).query(points[candidates], 1))
         moved = closer < distance[candidates]
         nearest[candidates[moved]] = len(centres) + owner[moved]
-        centres = array_namespace(points).concatenate([centres, points[isolated]])
-    one_of_each, number = unique_first(nearest)
+        centres = tensors.array_namespace(points).concatenate([centres, points[isolated]])
+    one_of_each, number = tensors.unique_first(nearest)
     n_used = len(one_of_each)
-    weights, first = group_sums(table.weights, number, n_used), group_min(table.first_row, number, n_used)
+    weights = tensors.group_sums(table.weights, number, n_used)
+    first = tensors.group_min(table.first_row, number, n_used)
     return DistinctPoints(centres[nearest[one_of_each]], weights, number[table.point_of_row], first)
 
 
-def _isolated_points(
-    search: NeighborSearch, distance: Any, nearest: Any, n_kept: int
-) -> tuple[Places, Places]:
+def _isolated_points(search: NeighborSearch, distance: Any, nearest: Any, n_kept: int) -> tuple[Places, Places]:
     """Points of groups apart from all others that are kept, `n_kept` at most, and all points that share their centres.
 
     Given are the distance of each point to the nearest centre, and which it is. Only what is known of the centres, and
     of points apart, leaves a device.
     """
-    distances, indices = (to_array(table) for table in search.query_self(_NEIGHBORHOOD + 1))
+    distances, indices = (tensors.to_array(table) for table in search.query_self(_NEIGHBORHOOD + 1))
     reach = np.maximum(distances[:, -1], np.finfo(float).tiny)
-    n_centres, xp = len(reach), array_namespace(nearest)
-    farthest = to_array(group_max(distance, nearest, n_centres))
+    n_centres, xp = len(reach), tensors.array_namespace(nearest)
+    farthest = tensors.to_array(tensors.group_max(distance, nearest, n_centres))
     # Where a group has centres, they reach far for others; where it has none, its points reach far for a centre.
     apart = np.maximum(farthest / reach, reach / np.median(reach[indices[:, 1:]], axis=1))
     order = np.argsort(-apart, kind="stable")
-    count = np.minimum(to_array(xp.bincount(nearest, minlength=n_centres)), _KEPT_AT_MOST)[order]
-    chosen = order[(apart[order] >= _APART) & (np.cumsum(count) <= n_kept)]
+    count = np.minimum(tensors.to_array(xp.bincount(nearest, minlength=n_centres)), _NEIGHBORHOOD)[order]
+    # Isolated: three times as far from others as those are from each other.
+    chosen = order[(apart[order] >= 3.0) & (np.cumsum(count) <= n_kept)]
     rank = np.full(n_centres, -1)
     rank[chosen] = np.arange(len(chosen))
-    known = asarray_like(nearest, rank)[nearest]
-    places = xp.where(known >= 0)[0]
-    rows, own, far = (to_array(values) for values in (places, known[places], distance[places]))
+    known = tensors.asarray_like(nearest, rank)[nearest]
+    members = xp.where(known >= 0)[0]
+    rows, own, far = (tensors.to_array(values) for values in (members, known[members], distance[members]))
     # The farthest of each centre first.
     order = np.lexsort((-far, own))
     rows, own = rows[order], own[order]
-    return rows[np.arange(len(own)) - np.searchsorted(own, own) < _KEPT_AT_MOST], rows
+    return rows[np.arange(len(own)) - np.searchsorted(own, own) < _NEIGHBORHOOD], rows
 
 
 def kmeans_sweeps(centres: Any, points: Any, weights: Any, n_sweeps: int, *, n_jobs: int | None = None) -> Any:
@@ -389,11 +365,11 @@ def kmeans_sweeps(centres: Any, points: Any, weights: Any, n_sweeps: int, *, n_j
     array([[0.5],
            [8. ]])
     """
-    xp = array_namespace(points)
+    xp = tensors.array_namespace(points)
     for _ in range(n_sweeps):
         nearest = NeighborSearch(centres, n_jobs=n_jobs).query(points, 1)[1][:, 0]
-        mass = group_sums(weights, nearest, len(centres))[:, None]
-        sums = group_sums(points, nearest, len(centres), weights)
+        mass = tensors.group_sums(weights, nearest, len(centres))[:, None]
+        sums = tensors.group_sums(points, nearest, len(centres), weights)
         middle = xp.where(mass > 0, sums / xp.where(mass > 0, mass, 1.0), centres)
         centres = xp.asarray(middle, dtype=centres.dtype)
     return centres
@@ -401,7 +377,7 @@ def kmeans_sweeps(centres: Any, points: Any, weights: Any, n_sweeps: int, *, n_j
 
 def _evenly(points: Any, n_wanted: int) -> Any:
     """The numbers of so many rows, as far apart as can be."""
-    n_points, xp = len(points), array_namespace(points)
-    wanted = min(n_wanted, n_points)
-    where = {} if xp is np else {"device": points.device}
-    return xp.asarray(xp.linspace(0, n_points - 1, wanted, dtype=xp.float64, **where), dtype=xp.int64)
+    n_points, xp = len(points), tensors.array_namespace(points)
+    device = {} if xp is np else {"device": points.device}
+    rows = xp.linspace(0, n_points - 1, min(n_wanted, n_points), dtype=xp.float64, **device)
+    return xp.asarray(rows, dtype=xp.int64)

@@ -19,13 +19,6 @@ from ..tensors import AnyFloats, Floats, Places, arange_like, asarray_like, is_t
 from .distinct import DistinctPoints, condense, distinct_points
 from .scale import CoordinateSystem, feature_scale
 
-# An order of points along a curve looks at so many features, at so many bits of each, and at their range in a sample.
-_ORDERED_FEATURES = 8
-_ORDERED_BITS = 16
-_ORDER_SAMPLE = 4096
-_MOST_PIVOTS = 4096
-_POINTS_PER_PIVOT = 256
-
 
 @dataclass(frozen=True, eq=False)
 class PreparedPoints:
@@ -73,20 +66,21 @@ class PreparedPoints:
         factor = None if self.system is None else self.system.factor
         return self.feature_scale if factor is None else self.feature_scale / factor
 
-    def condensed(self, most: int | None, n_jobs: int | None = None) -> PreparedPoints:
+    def condensed(self, max_points: int | None, n_jobs: int | None = None) -> PreparedPoints:
         """The same points as at most so many weighted centres, where they can be averaged."""
-        if most is None or not is_dense(self.points) or len(self.points) <= most:
+        if max_points is None or not is_dense(self.points) or len(self.points) <= max_points:
             return self
         weights, first_row = asarray_like(self.points, self.weights), asarray_like(self.points, self.first_row)
-        few = condense(DistinctPoints(self.points, weights, arange_like(self.points), first_row), most, n_jobs=n_jobs)
+        distinct = DistinctPoints(self.points, weights, arange_like(self.points), first_row)
+        few = condense(distinct, max_points, n_jobs=n_jobs)
         point_of_row = np.where(self.point_of_row >= 0, to_array(few.point_of_row)[self.point_of_row], -1)
         weights, first_row = to_array(few.weights), to_array(few.first_row)
         return replace(self, points=few.points, weights=weights, point_of_row=point_of_row, first_row=first_row)
 
-    def taken(self, places: Places) -> PreparedPoints:
-        """Some of the points, each a row of its own."""
-        points, weights, first_row = _taken(self.points, places), self.weights[places], self.first_row[places]
-        return replace(self, points=points, weights=weights, point_of_row=np.arange(len(places)), first_row=first_row)
+    def taken(self, indices: Places) -> PreparedPoints:
+        """Some of the points, each as one row."""
+        points, weights, first_row = _taken(self.points, indices), self.weights[indices], self.first_row[indices]
+        return replace(self, points=points, weights=weights, point_of_row=np.arange(len(indices)), first_row=first_row)
 
     def scaled(self, X: Any) -> Any:
         """New rows as points: in the units, and under the metric, of those that were prepared."""
@@ -99,10 +93,6 @@ class PreparedPoints:
         points = points_in(_divided(X, self.feature_scale), self.metric)
         return points if self.system is None else self.system(points)
 
-    def in_system(self, system: CoordinateSystem) -> PreparedPoints:
-        """The same points in another coordinate system, to which new rows follow them."""
-        return replace(self, points=system(self.points), system=system)
-
 
 def prepare_points(
     X: Any,
@@ -111,7 +101,7 @@ def prepare_points(
     scale: str | None = "auto",
     has_units: bool = False,
     merge: bool = True,
-    most: int | None = None,
+    max_points: int | None = None,
     names: Sequence[Any] | None = None,
     n_jobs: int | None = None,
     metric: Any = "euclidean",
@@ -130,7 +120,7 @@ def prepare_points(
         Whether lengths have a meaning; otherwise a table of very large or small values is rescaled, exactly.
     merge : bool
         Whether copies become one point; otherwise every row stays as it is, in its order.
-    most : int, optional
+    max_points : int, optional
         More points than this are condensed to so many centres (:func:`condense`).
     names : sequence, optional
         Of the columns, for errors.
@@ -162,15 +152,16 @@ def prepare_points(
             divisor = divisor * unit
             scaled = _divided(rows, divisor)
         points = points_in(scaled, metric)
+    has_coordinates = is_dense(points)
     if isinstance(points, SparsePoints):
         _check_sparse_magnitude(points.rows)
     if not merge:
         return unmerged_points(points, weights, positive, divisor, metric)
     distinct = distinct_points(points, counts)
     # Middles of sparse rows would be dense.
-    if most is not None and is_dense(points):
-        distinct = condense(distinct, most, n_jobs=n_jobs)
-    if is_dense(points) and len(distinct.points) > _runtime.MANY_POINTS:
+    if max_points is not None and has_coordinates:
+        distinct = condense(distinct, max_points, n_jobs=n_jobs)
+    if has_coordinates and len(distinct.points) > _runtime.MANY_POINTS:
         distinct = distinct.taken(asarray_like(distinct.weights, near_order(distinct.points)))
     point_of_row = np.full(X.shape[0], -1, dtype=np.intp)
     point_of_row[positive] = to_array(distinct.point_of_row)
@@ -178,11 +169,11 @@ def prepare_points(
     return PreparedPoints(distinct.points, to_array(distinct.weights), point_of_row, first, divisor, metric)
 
 
-def unmerged_points(points: Any, weights: Floats, kept: Places, divisor: Floats, metric: str) -> PreparedPoints:
+def unmerged_points(points: Any, weights: Floats, rows: Places, divisor: Floats, metric: str) -> PreparedPoints:
     """Every row a point, in the order given."""
     point_of_row = np.full(len(weights), -1, dtype=np.intp)
-    point_of_row[kept] = np.arange(len(kept))
-    return PreparedPoints(points, weights[kept], point_of_row, kept, divisor, metric)
+    point_of_row[rows] = np.arange(len(rows))
+    return PreparedPoints(points, weights[rows], point_of_row, rows, divisor, metric)
 
 
 def _taken(X: Any, rows: Places) -> Any:
@@ -206,9 +197,9 @@ def _unit_of(
 def _divided(rows: Any, divisor: Floats) -> Any:
     if np.all(divisor == 1):
         return rows
-    if is_tensor(rows):
-        return (rows / asarray_like(rows, divisor).to(rows.dtype)).contiguous()
-    return (rows / divisor).astype(rows.dtype, copy=False)
+    if hasattr(rows, "astype"):
+        return (rows / divisor).astype(rows.dtype, copy=False)
+    return (rows / asarray_like(rows, divisor).to(rows.dtype)).contiguous()
 
 
 def _check_sparse_magnitude(X: sparse.csr_array) -> None:
@@ -234,14 +225,14 @@ def near_order(X: AnyFloats) -> Places:
     array([0, 2, 3, 1])
     """
     if is_tensor(X):
-        pivots = X[:: max(_POINTS_PER_PIVOT, -(-len(X) // _MOST_PIVOTS))]
+        pivots = X[:: max(256, -(-len(X) // 4096))]
         distance = ((pivots - pivots[:1]) ** 2).sum(axis=1)
         own = NeighborSearch(pivots[stable_order(distance)]).query(X, 1)[1][:, 0]
         return to_array(stable_order(own))
     # Far outliers share the outermost cells rather than squeeze all others into one.
-    low, high = np.quantile(X[:: -(-len(X) // _ORDER_SAMPLE)], (0.01, 0.99), axis=0)
-    widest = np.argsort(low - high, kind="stable")[:_ORDERED_FEATURES]
-    n_bits = min(_ORDERED_BITS, 62 // len(widest))
+    low, high = np.quantile(X[:: -(-len(X) // 4096)], (0.01, 0.99), axis=0)
+    widest = np.argsort(low - high, kind="stable")[:8]
+    n_bits = min(16, 62 // len(widest))
     code = np.zeros(len(X), dtype=np.uint64)
     for place, feature in enumerate(widest):
         reach = high[feature] - low[feature] or 1.0

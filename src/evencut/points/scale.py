@@ -19,49 +19,17 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from ..neighbors.float_range import SMALLEST
-from ..tensors import (
-    AnyFloats,
-    Floats,
-    Ints,
-    Mask,
-    Places,
-    array_namespace,
-    as_float64,
-    asarray_like,
-    is_tensor,
-    order_statistics,
-    to_array,
-)
+from .. import tensors
+from ..neighbors.float_range import SMALLEST, column_ends
+from ..tensors import AnyFloats, Floats, Ints, Mask, Places
 
 #: The ways of scaling by the names the estimators take.
 SCALES = ("auto", "standard", None)
-# Columns with such spreads are in different units; coordinates of one space differ by less.
-_SPREAD_OF_UNITS = 10.0
-# A row with a value so many times farther from the median than this share of its column is far away, and no part of the
-# deviations: it would decide on the units of all others. Where more than this share is, they are part of the data.
-_FAR = 100.0
-_USUAL = 0.9
-_FAR_SHARE = 1e-3
-# Rows that show what is usual.
-_SAMPLE = 10_000
 #: The names of the systems.
 GIVEN, ONE_DEVIATION, RANKS, COMPONENTS = "as given", "one deviation", "ranks", "components"
-# Columns whose lengths differ by less are in one unit already, and two systems are one.
-_ONE_UNIT = 2.0
-# Coordinates are rounded to the median distance from the centre over two to this power: above the precision of a
-# float32, below any distance that matters.
-_PRECISION_BITS = 16
-# Share of columns of two values from which these decide how rows are compared.
-_BINARY_SHARE = 0.1
-# Up to three columns are usually coordinates of one space, whose shapes ranks would bend.
-_MOST_COORDINATES = 3
-_ROWS_AT_ONCE = 1 << 16
 
 
-def feature_scale(
-    X: Any, scale: str | None, weights: Floats | None = None
-) -> Floats:
+def feature_scale(X: Any, scale: str | None, weights: Floats | None = None) -> Floats:
     """What each column is divided by.
 
     Parameters
@@ -88,36 +56,53 @@ def feature_scale(
         return np.ones(n_features)
     deviation = _deviations(X, weights)
     varying = deviation > 0
-    if scale == "auto" and (not varying.any() or deviation.max() <= _SPREAD_OF_UNITS * deviation[varying].min()):
+    # Columns in different units differ more than coordinates of one space.
+    if scale == "auto" and (not varying.any() or deviation.max() <= 10.0 * deviation[varying].min()):
         return np.ones(n_features)
     return np.where(varying, deviation, 1.0)
 
 
 def _usual_ranges(X: Any) -> tuple[Floats, Floats]:
-    """From where to where values of each column are not far away, judged by a sample of evenly spaced rows."""
-    # A quarter of each: what is added up may be no float.
-    values = as_float64(X[:: -(-len(X) // _SAMPLE)]) / 4
+    """The range outside which values of a column are extreme, from 10 000 evenly spaced rows.
+
+    It reaches 100 times as far from the median as nine in ten values.
+    """
+    # A quarter of each, so that sums do not overflow.
+    values = tensors.as_float64(X[:: -(-len(X) // 10_000)]) / 4
     n_rows = len(values)
-    below, above = order_statistics(values, (n_rows - 1) // 2, n_rows // 2)
+    below, above = tensors.order_statistics(values, (n_rows - 1) // 2, n_rows // 2)
     middle = (below + above) / 2
     offset = abs(values - middle)
-    middle, usual = to_array(middle), to_array(order_statistics(offset, int(_USUAL * (n_rows - 1)))[0]) + 0.0
+    (usual,) = tensors.order_statistics(offset, int(0.9 * (n_rows - 1)))
+    middle, usual = tensors.to_array(middle), tensors.to_array(usual) + 0.0
     # If a column has one value almost everywhere: what the others usually differ by; if it is constant, any value.
     for column in np.flatnonzero(usual == 0):
-        nonzero = to_array(offset[:, column])
+        nonzero = tensors.to_array(offset[:, column])
         nonzero = nonzero[nonzero > 0]
         usual[column] = np.median(nonzero) if nonzero.size else np.inf
     with np.errstate(over="ignore"):
-        return 4 * (middle - _FAR * usual), 4 * (middle + _FAR * usual)
+        return 4 * (middle - 100.0 * usual), 4 * (middle + 100.0 * usual)
 
 
 def _deviations(X: Any, weights: Floats | None) -> Floats:
-    """Standard deviations of the columns, without a row far away."""
+    """Standard deviations of the columns, without extreme rows: these would decide on the units of all others."""
     far = extreme_rows(X)
     if far.size:
         usual = np.delete(np.arange(len(X)), far)
-        X, weights = X[asarray_like(X, usual)], None if weights is None else weights[usual]
-    return _all_deviations(X, weights)
+        X, weights = X[tensors.asarray_like(X, usual)], None if weights is None else weights[usual]
+    low, high = column_ends(X)
+    largest = np.maximum(abs(low), abs(high))
+    # A unit for each column, so that squares of its values stay within the range of floats.
+    unit = 2.0 ** np.round(np.log2(np.where(largest > 0, largest, 1.0)).clip(-1000, 1000))
+    # Squares of usual values are held by double precision, and a tensor need not be copied.
+    is_rescaled = isinstance(X, np.ndarray) or bool(((unit < 1e-100) | (unit > 1e100)).any())
+    if is_rescaled:
+        X = X / (unit if isinstance(X, np.ndarray) else tensors.asarray_like(X, unit))
+    variance = column_moments(X, weights)[1]
+    # A column is constant also where its mean is rounded.
+    deviation = np.where(low == high, 0.0, np.sqrt(variance) * (unit if is_rescaled else 1.0))
+    # The last digits depend on the order of the rows, and what is divided by them must not.
+    return np.float64(np.float32(deviation / unit)) * unit
 
 
 def extreme_rows(X: Any) -> Places:
@@ -131,35 +116,15 @@ def extreme_rows(X: Any) -> Places:
     (array([], dtype=int64), array([50]))
     """
     low, high = _usual_ranges(X)
-    lowest, highest = _ends(X)
+    lowest, highest = column_ends(X)
     outside = np.flatnonzero((lowest < low) | (highest > high))
-    some, low, high = X[:, asarray_like(X, outside)], asarray_like(X, low[outside]), asarray_like(X, high[outside])
-    far = np.flatnonzero(to_array(((some < low) | (some > high)).any(axis=1)))
-    # Where there are more of them they are part of the data.
-    return far if far.size <= max(1, _FAR_SHARE * len(X)) else far[:0]
-
-
-def _ends(X: Any) -> tuple[Floats, Floats]:
-    """The least and the largest value of each column."""
-    xp = array_namespace(X)
-    return as_float64(to_array(xp.amin(X, axis=0))), as_float64(to_array(xp.amax(X, axis=0)))
-
-
-def _all_deviations(X: Any, weights: Floats | None) -> Floats:
-    """Standard deviations of the columns, also where the squares of their values would leave the range of floats."""
-    low, high = _ends(X)
-    largest = np.maximum(abs(low), abs(high))
-    unit = 2.0 ** np.round(np.log2(np.where(largest > 0, largest, 1.0)).clip(-1000, 1000))
-    # The last digits depend on the order of the rows, and what is divided by them must not.
-    return np.float64(np.float32(_exact_deviations(X, weights, low == high, unit) / unit)) * unit
-
-
-def _exact_deviations(X: Any, weights: Floats | None, constant: Mask, unit: Floats) -> Floats:
-    # Squares of usual values are held by double precision, and a tensor need not be copied.
-    copied = not is_tensor(X) or bool(((unit < 1e-100) | (unit > 1e100)).any())
-    variance = column_moments(X / asarray_like(X, unit) if copied else X, weights)[1]
-    # A column is constant also where its mean is rounded.
-    return np.where(constant, 0.0, np.sqrt(variance) * (unit if copied else 1.0))
+    if not outside.size:
+        return outside
+    some, low, high = (tensors.asarray_like(X, values) for values in (outside, low[outside], high[outside]))
+    some = X[:, some]
+    far = np.flatnonzero(tensors.to_array(((some < low) | (some > high)).any(axis=1)))
+    # More of them are part of the data.
+    return far if far.size <= max(1, 1e-3 * len(X)) else far[:0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,17 +162,22 @@ class CoordinateSystem:
 
     def __call__(self, X: Any) -> Any:
         """The points in this system; between known values ranks are interpolated."""
-        xp = array_namespace(X)
+        is_array = isinstance(X, np.ndarray)
+        xp = np if is_array else tensors.array_namespace(X)
         if self.values:
             columns = [_between(X[:, column], *known) for column, known in enumerate(zip(self.values, self.scores))]
             X = xp.stack(columns, axis=1)
-        dtype = to_array(X[:0]).dtype
+        dtype = X.dtype if is_array else tensors.to_array(X[:0]).dtype
+
+        def like(values: Any) -> Any:
+            return values if is_array else tensors.asarray_like(X, values)
+
         if self.centre is not None and self.factor is not None:
-            X = (X - asarray_like(X, self.centre.astype(dtype))) * asarray_like(X, self.factor.astype(dtype))
+            X = (X - like(self.centre.astype(dtype))) * like(self.factor.astype(dtype))
         if self.columns is not None:
-            X = X[:, asarray_like(X, self.columns)]
+            X = X[:, like(self.columns)]
         if self.axes is not None:
-            X = X @ asarray_like(X, self.axes.astype(dtype))
+            X = X @ like(self.axes.astype(dtype))
         if not self.step:
             return X
         # Beyond two to the 52 steps a number has no digits to round.
@@ -216,7 +186,7 @@ class CoordinateSystem:
 
 
 def coordinate_systems(X: AnyFloats, weights: Floats, units: Floats) -> list[CoordinateSystem]:
-    """The systems of points whose columns have one deviation each: as given, as they are, and in ranks.
+    """The systems of points whose columns have one deviation each: as given, at one deviation, and in ranks.
 
     Where columns of two values are a tenth of those that vary or more, it is one system: principal components.
 
@@ -243,20 +213,22 @@ def coordinate_systems(X: AnyFloats, weights: Floats, units: Floats) -> list[Coo
     centre = np.median(np.asarray(X, dtype=np.float64), axis=0)
     ones = np.ones(X.shape[1])
     binary = np.array([len(np.unique(column)) == 2 for column in X.T])
-    if binary.sum() >= _BINARY_SHARE * columns.size:
+    if binary.sum() >= 0.1 * columns.size:
         return [_components(X, weights, centre, columns, binary)]
-    # Relative to the largest, so that no value leaves the range of floats.
-    given = units / units[columns].max()
-    smallest = given[columns].min()
-    if given[columns].max() <= _ONE_UNIT * smallest:
-        systems = [CoordinateSystem(GIVEN, 2, centre, given, columns)]
+    # Relative to the largest, so that values stay within the range of floats.
+    relative = units / units[columns].max()
+    smallest = relative[columns].min()
+    # Columns whose lengths differ by less are in one unit: two systems are one.
+    if relative[columns].max() <= 2.0 * smallest:
+        systems = [CoordinateSystem(GIVEN, 2, centre, relative, columns)]
     elif smallest < SMALLEST[X.dtype.itemsize]:
         # Beside so large a value as given all others are one point.
         systems = [CoordinateSystem(ONE_DEVIATION, 2, centre, ones, columns)]
     else:
-        factors = {GIVEN: given, ONE_DEVIATION: ones}
+        factors = {GIVEN: relative, ONE_DEVIATION: ones}
         systems = [CoordinateSystem(name, 1, centre, factor, columns) for name, factor in factors.items()]
-    if columns.size > _MOST_COORDINATES:
+    # Up to three columns are usually coordinates of one space, whose shapes ranks would bend.
+    if columns.size > 3:
         values, scores = zip(*(_normal_scores(column, weights) for column in X.T))
         systems.append(CoordinateSystem(RANKS, columns=columns, values=values, scores=scores))
     return [_rounded(system, X) for system in systems]
@@ -265,7 +237,8 @@ def coordinate_systems(X: AnyFloats, weights: Floats, units: Floats) -> list[Coo
 def _rounded(system: CoordinateSystem, X: AnyFloats) -> CoordinateSystem:
     """The system with coordinates rounded to a small part of the median distance from the centre."""
     length = float(np.median(np.linalg.norm(system(X), axis=1)))
-    return replace(system, step=2.0 ** (np.floor(np.log2(length)) - _PRECISION_BITS)) if length > 0 else system
+    # 16 bits: above the precision of a float32, below any distance that matters.
+    return replace(system, step=2.0 ** (np.floor(np.log2(length)) - 16)) if length > 0 else system
 
 
 def _components(X: AnyFloats, weights: Floats, centre: Floats, columns: Ints, binary: Mask) -> CoordinateSystem:
@@ -286,12 +259,12 @@ def _components(X: AnyFloats, weights: Floats, centre: Floats, columns: Ints, bi
 
 def _between(column: Any, values: Floats, scores: Floats) -> Any:
     """The scores at some values, straight lines between those that are known and level beyond them."""
-    if not is_tensor(column):
+    if isinstance(column, np.ndarray):
         return np.interp(column, values, scores).astype(column.dtype, copy=False)
     if len(values) == 1:
         return 0.0 * column + float(scores[0])
-    xp, exact = array_namespace(column), as_float64(column).contiguous()
-    values, scores = asarray_like(exact, values), asarray_like(exact, scores)
+    xp, exact = tensors.array_namespace(column), tensors.as_float64(column).contiguous()
+    values, scores = tensors.asarray_like(exact, values), tensors.asarray_like(exact, scores)
     above = xp.searchsorted(values, exact).clip(1, len(values) - 1)
     low, high = values[above - 1], values[above]
     share = ((exact - low) / (high - low)).clip(0.0, 1.0)
@@ -313,11 +286,12 @@ def column_moments(X: Any, weights: Any = None) -> tuple[Floats, Floats]:
     >>> column_moments(np.array([[0.0], [2.0]]))
     (array([1.]), array([1.]))
     """
-    if not is_tensor(X):
+    if isinstance(X, np.ndarray):
         mean = np.average(X, axis=0, weights=weights)
         return mean, np.average((X - mean) ** 2, axis=0, weights=weights)
-    share = X.new_ones(len(X)) if weights is None else asarray_like(X, weights)
-    blocks = list(zip(X.split(_ROWS_AT_ONCE), (as_float64(share) / as_float64(share).sum()).split(_ROWS_AT_ONCE)))
-    mean = sum(share_of_block @ as_float64(rows) for rows, share_of_block in blocks)
-    variance = sum(share_of_block @ (as_float64(rows) - mean) ** 2 for rows, share_of_block in blocks)
-    return to_array(mean), to_array(variance)
+    share = X.new_ones(len(X)) if weights is None else tensors.asarray_like(X, weights)
+    size, shares = 1 << 16, tensors.as_float64(share) / tensors.as_float64(share).sum()
+    blocks = list(zip(X.split(size), shares.split(size)))
+    mean = sum(share_of_block @ tensors.as_float64(rows) for rows, share_of_block in blocks)
+    variance = sum(share_of_block @ (tensors.as_float64(rows) - mean) ** 2 for rows, share_of_block in blocks)
+    return tensors.to_array(mean), tensors.to_array(variance)

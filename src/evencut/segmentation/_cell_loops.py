@@ -18,9 +18,6 @@ def split_cells(points: cython.const[cython.float][:, ::1], n_levels: cython.int
     order: cython.int[::1] = np.arange(n_points, dtype=np.int32)
     keys: cython.float[::1] = np.empty(n_points, np.float32)
     n_cells: cython.longlong = 1 << n_levels
-    cell: cython.longlong
-    i: cython.longlong
-    level: cython.int
     with cython.nogil:
         for level in range(n_levels):
             _split_level(points, order, keys, level)
@@ -38,9 +35,6 @@ def _split_level(
     """Split every block of a level at the median of its widest side."""
     n_points: cython.longlong = points.shape[0]
     n_blocks: cython.longlong = 1 << level
-    block: cython.longlong
-    i: cython.longlong
-    c: cython.Py_ssize_t
     for block in range(n_blocks):
         first = block * n_points // n_blocks
         last = (block + 1) * n_points // n_blocks
@@ -98,19 +92,11 @@ def _bring_forward(
     Every key is exchanged, with itself if need be: a branch that cannot be foretold would cost more.
     """
     place: cython.longlong = first
-    i: cython.longlong
-    if equal:
-        for i in range(first, last):
-            key, item = keys[i], order[i]
-            keys[i], order[i] = keys[place], order[place]
-            keys[place], order[place] = key, item
-            place += key <= pivot
-    else:
-        for i in range(first, last):
-            key, item = keys[i], order[i]
-            keys[i], order[i] = keys[place], order[place]
-            keys[place], order[place] = key, item
-            place += key < pivot
+    for i in range(first, last):
+        key, item = keys[i], order[i]
+        keys[i], order[i] = keys[place], order[place]
+        keys[place], order[place] = key, item
+        place += (key < pivot) | (equal & (key == pivot))
     return place
 
 
@@ -136,10 +122,6 @@ def nearest_cells(
     nearest = np.full((n_cells, n_near), -1, np.int32)
     near: cython.int[:, ::1] = nearest
     heap: cython.double[::1] = np.empty(n_near)
-    cell: cython.Py_ssize_t
-    turn: cython.Py_ssize_t
-    c: cython.Py_ssize_t
-    other: cython.Py_ssize_t
     with cython.nogil:
         for cell in range(n_cells):
             heap[:] = _INFINITE
@@ -155,7 +137,7 @@ def nearest_cells(
                 if gap >= heap[0]:
                     continue
                 for other in range(block * block_size, (block + 1) * block_size):
-                    squared = 0.0
+                    squared: cython.double = 0.0
                     for c in range(centres.shape[1]):
                         difference = centres[other, c] - centres[cell, c]
                         squared += difference * difference

@@ -25,9 +25,6 @@ def _planes(values, n_axes=3):
 
 
 def _fill_differences(here: cython.const[Real][:, :, :], there: cython.const[Real][:, :, :], out: Real[:, :]):
-    y: cython.Py_ssize_t
-    x: cython.Py_ssize_t
-    c: cython.Py_ssize_t
     with cython.nogil:
         for y in range(out.shape[0]):
             for x in range(out.shape[1]):
@@ -44,9 +41,6 @@ def sum_of_squared_differences(here, there):
 
 
 def _sum_differences(here: cython.const[Real][:, :, :], there: cython.const[Real][:, :, :]):
-    y: cython.Py_ssize_t
-    x: cython.Py_ssize_t
-    c: cython.Py_ssize_t
     total: cython.double = 0.0
     with cython.nogil:
         for y in range(here.shape[0]):

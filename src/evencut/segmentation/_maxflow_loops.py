@@ -86,8 +86,6 @@ class _Search:
     def push_to_neighbors(self) -> cython.int:
         """Push what goes over single edges, which needs no trees."""
         reach = self.offsets[self.far]
-        node: cython.longlong
-        d: cython.int
         for node in range(reach, self.excess.shape[0] - reach):
             if self.excess[node] <= 0.0:
                 continue
@@ -110,8 +108,6 @@ class _Search:
         """Make every node with an excess a root of its tree."""
         n_nodes: cython.longlong = self.excess.shape[0]
         reach = self.offsets[self.far]
-        node: cython.longlong
-        d: cython.int
         for node in range(n_nodes):
             self.tree[node] = _FREE
             if self.excess[node] != 0.0:
@@ -157,7 +153,6 @@ class _Search:
         The edge is its source end times the number of directions, plus its direction; -1 where there is none.
         """
         side = self.tree[node]
-        d: cython.int
         for d in range(self.far + 1):
             other = node + self.offsets[d]
             # Most neighbours are of the same tree and as near to its root: their capacities need not be looked at.
@@ -165,8 +160,7 @@ class _Search:
                 self.depth[other] <= self.depth[node] + 1 or self.stamp[other] > self.stamp[node]
             ):
                 continue
-            capacity = self.residual[node, d] if side == _SOURCE else self.residual[other, self.far - d]
-            if capacity <= 0.0:
+            if self.capacity(other, self.far - d, side) <= 0.0:
                 continue
             if self.tree[other] != _FREE and self.tree[other] != side:
                 n_directions: cython.longlong = self.far + 1
@@ -202,51 +196,52 @@ class _Search:
 
     @cython.cfunc
     @cython.nogil
+    @cython.inline
+    def capacity(self, node: cython.longlong, d: cython.int, side: cython.int) -> cython.double:
+        """What can flow between a node and its neighbour in a direction: from the source's tree or to the sink's."""
+        return self.residual[node + self.offsets[d], self.far - d] if side == _SOURCE else self.residual[node, d]
+
+    @cython.cfunc
+    @cython.nogil
     def augment(self, source_end: cython.longlong, direction: cython.int) -> cython.double:
         """Push the most that the path through the given edge carries; nodes cut from their root become orphans."""
         sink_end = source_end + self.offsets[direction]
         amount: cython.double = self.residual[source_end, direction]
-        node = source_end
-        while self.parent[node] != _TERMINAL:
-            d = self.parent[node]
-            node += self.offsets[d]
-            amount = min(amount, self.residual[node, self.far - d])
-        amount = min(amount, self.excess[node])
-        node = sink_end
-        while self.parent[node] != _TERMINAL:
-            d = self.parent[node]
-            amount = min(amount, self.residual[node, d])
-            node += self.offsets[d]
-        amount = min(amount, -self.excess[node])
-
+        amount = self.bottleneck(source_end, _SOURCE, amount)
+        amount = self.bottleneck(sink_end, _SINK, amount)
         self.n_orphans = 0
         self.residual[source_end, direction] -= amount
         self.residual[sink_end, self.far - direction] += amount
-        node = source_end
-        while self.parent[node] != _TERMINAL:
-            d = self.parent[node]
-            above = node + self.offsets[d]
-            self.residual[node, d] += amount
-            self.residual[above, self.far - d] -= amount
-            if self.residual[above, self.far - d] <= 0.0:
-                self.make_orphan(node)
-            node = above
-        self.excess[node] -= amount
-        if self.excess[node] <= 0.0:
-            self.make_orphan(node)
-        node = sink_end
-        while self.parent[node] != _TERMINAL:
-            d = self.parent[node]
-            above = node + self.offsets[d]
-            self.residual[node, d] -= amount
-            self.residual[above, self.far - d] += amount
-            if self.residual[node, d] <= 0.0:
-                self.make_orphan(node)
-            node = above
-        self.excess[node] += amount
-        if self.excess[node] >= 0.0:
-            self.make_orphan(node)
+        self.drain(source_end, _SOURCE, -amount)
+        self.drain(sink_end, _SINK, amount)
         return amount
+
+    @cython.cfunc
+    @cython.nogil
+    def bottleneck(self, node: cython.longlong, side: cython.int, amount: cython.double) -> cython.double:
+        """As much of an amount as the way between a node and its root carries."""
+        while self.parent[node] != _TERMINAL:
+            d = self.parent[node]
+            amount = min(amount, self.capacity(node, d, side))
+            node += self.offsets[d]
+        return min(amount, self.excess[node] if side == _SOURCE else -self.excess[node])
+
+    @cython.cfunc
+    @cython.nogil
+    def drain(self, node: cython.longlong, side: cython.int, change: cython.double) -> cython.int:
+        """Push along the way between a node and its root: an amount in the sink's tree, its negative otherwise."""
+        while self.parent[node] != _TERMINAL:
+            d = self.parent[node]
+            above = node + self.offsets[d]
+            self.residual[node, d] -= change
+            self.residual[above, self.far - d] += change
+            if self.capacity(node, d, side) <= 0.0:
+                self.make_orphan(node)
+            node = above
+        self.excess[node] += change
+        if self.excess[node] == 0.0 or (self.excess[node] < 0.0) == (side == _SOURCE):
+            self.make_orphan(node)
+        return 0
 
     @cython.cfunc
     @cython.nogil
@@ -264,7 +259,6 @@ class _Search:
         first: cython.longlong = 0
         last = self.n_orphans
         size: cython.longlong = self.orphans.shape[0]
-        d: cython.int
         while first != last:
             node: cython.longlong = self.orphans[first]
             first = first + 1 if first < size - 1 else 0
@@ -275,8 +269,7 @@ class _Search:
                 other = node + self.offsets[d]
                 if self.tree[other] != side:
                     continue
-                capacity = self.residual[other, self.far - d] if side == _SOURCE else self.residual[node, d]
-                if capacity <= 0.0:
+                if self.capacity(node, d, side) <= 0.0:
                     continue
                 distance = self.distance_to_root(other)
                 if distance < best_depth:
@@ -290,8 +283,7 @@ class _Search:
                 other = node + self.offsets[d]
                 if self.tree[other] != side:
                     continue
-                capacity = self.residual[other, self.far - d] if side == _SOURCE else self.residual[node, d]
-                if capacity > 0.0:
+                if self.capacity(node, d, side) > 0.0:
                     self.enqueue(other)
                 if self.parent[other] == self.far - d:
                     self.parent[other] = _ORPHAN

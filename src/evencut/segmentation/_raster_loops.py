@@ -73,10 +73,6 @@ def _sweep(
     # The last sweep that changed a row.
     stamp: cython.longlong[::1] = np.zeros(n_rows, np.int64)
     is_geodesic: cython.bint = costs.shape[0] > 0
-    sweep: cython.int
-    i: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    t: cython.int
     with cython.nogil:
         for sweep in range(n_passes):
             turn: cython.int = 1 if sweep % 2 == 0 else -1
@@ -125,7 +121,6 @@ def _barrier_from(
 ) -> cython.bint:
     """Try the neighbours in the row swept already, `t` to the right; no pixel waits for another."""
     n_better: cython.Py_ssize_t = 0
-    x: cython.Py_ssize_t
     for x in range(max(0, -t), channel.shape[1] - max(0, t)):
         value = channel[y, x]
         high = highest[before, x + t] if highest[before, x + t] > value else value
@@ -151,7 +146,6 @@ def _barrier_along(
     """Try the neighbours within a row, one after the other."""
     width = channel.shape[1]
     better: cython.bint = False
-    j: cython.Py_ssize_t
     for j in range(1, width):
         x: cython.Py_ssize_t = j if step == 1 else width - 1 - j
         high = max(highest[y, x - step], channel[y, x])
@@ -173,10 +167,6 @@ def _fill_step_costs(
     costs: cython.double[:, :, ::1],
 ) -> cython.int:
     """What it costs to come to each pixel from the rows before, left, straight and right, and from its left."""
-    d: cython.Py_ssize_t
-    y: cython.Py_ssize_t
-    x: cython.Py_ssize_t
-    c: cython.Py_ssize_t
     along: cython.Py_ssize_t = steps.shape[0] - 1
     with cython.nogil:
         for d in range(steps.shape[0]):
@@ -186,7 +176,7 @@ def _fill_step_costs(
                 if other < 0:
                     continue
                 for x in range(max(0, -dx), channels.shape[1] - max(0, dx)):
-                    squared = 0.0
+                    squared: cython.double = 0.0
                     for c in range(channels.shape[2]):
                         difference = channels[y, x, c] - channels[other, x + dx, c]
                         squared += difference * difference
@@ -207,7 +197,6 @@ def _geodesic_from(
 ) -> cython.bint:
     """Try the neighbours in a row swept before, `t` to the right; no pixel waits for another."""
     n_better: cython.Py_ssize_t = 0
-    x: cython.Py_ssize_t
     # A step is kept at its later end: going back that is where it comes from.
     shift: cython.Py_ssize_t = 0 if turn == 1 else t
     later: cython.Py_ssize_t = y if turn == 1 else beside
@@ -231,7 +220,6 @@ def _geodesic_along(
     """Try the neighbours within a row, one after the other."""
     width = distance.shape[1]
     better: cython.bint = False
-    j: cython.Py_ssize_t
     for j in range(1, width):
         x: cython.Py_ssize_t = j if turn == 1 else width - 1 - j
         way = distance[y, x - turn] + costs[costs.shape[0] - 1, y, max(x, x - turn)]

@@ -9,6 +9,7 @@ equally many pixels and are small where pixels are dense.
 
 from __future__ import annotations
 
+import copy
 import itertools
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +28,43 @@ _FEWEST = 40
 _TOGETHER = 32
 
 
-class CellGraph(Affinity):
+class PixelAffinity(Affinity):
+    """An affinity of many pixels that is known by its products, multiplied by ``scale[p] * scale[q]``.
+
+    Without the scale its product with a column is `_product`, and its diagonal `_own`.
+    """
+
+    dtype = np.dtype(np.float64)
+    scale: NDArray[np.floating] | None
+
+    def __matmul__(self, other: NDArray[np.floating]) -> NDArray[np.float64]:
+        other = np.asarray(other, dtype=np.float64)
+        if other.ndim == 2:
+            return np.column_stack([self @ column for column in other.T])
+        if self.scale is None:
+            return self._product(other)
+        return self._product(other * self.scale) * self.scale
+
+    def diagonal(self) -> NDArray[np.float64]:
+        """Affinity of each pixel with itself."""
+        return self._own() if self.scale is None else self._own() * self.scale**2
+
+    def rescaled(self, scale: NDArray[np.floating]) -> PixelAffinity:
+        """The same with another scale, or this affinity where every scale is one."""
+        if np.all(scale == 1):
+            return self
+        other = copy.copy(self)
+        other.scale = scale if self.scale is None else scale * self.scale
+        return other
+
+    def _product(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
+        raise NotImplementedError
+
+    def _own(self) -> NDArray[np.float64]:
+        raise NotImplementedError
+
+
+class CellGraph(PixelAffinity):
     """Affinity of pixels through their cells; several graphs of cells add up.
 
     Parameters
@@ -46,8 +83,6 @@ class CellGraph(Affinity):
     array([2., 2., 1.])
     """
 
-    dtype = np.dtype(np.float64)
-
     def __init__(
         self,
         layers: list[tuple[NDArray[np.int64], sparse.csr_array]],
@@ -57,31 +92,19 @@ class CellGraph(Affinity):
         self.scale = scale
         self.shape = (len(layers[0][0]),) * 2
 
-    def __matmul__(self, other: NDArray[np.floating]) -> NDArray[np.float64]:
-        other = np.asarray(other, dtype=np.float64)
-        if other.ndim == 2:
-            return np.column_stack([self @ column for column in other.T])
-        values = other if self.scale is None else other * self.scale
-        out = np.zeros(len(other))
+    def _product(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
+        out = np.zeros(len(values))
         for cells, links in self.layers:
             out += (links @ np.bincount(cells, values, links.shape[0]))[cells]
-        return out if self.scale is None else out * self.scale
+        return out
 
-    def diagonal(self) -> NDArray[np.float64]:
-        """Affinity of each pixel with itself."""
-        own = sum(links.diagonal()[cells] for cells, links in self.layers)
-        return own if self.scale is None else own * self.scale**2
+    def _own(self) -> NDArray[np.float64]:
+        return sum(links.diagonal()[cells] for cells, links in self.layers)
 
     def block(self, rows: Any, columns: Any = slice(None)) -> NDArray[np.float64]:
         """A dense block."""
         block = sum(links[cells[rows]][:, cells[columns]].toarray() for cells, links in self.layers)
         return block if self.scale is None else block * self.scale[rows][:, None] * self.scale[columns]
-
-    def rescaled(self, scale: NDArray[np.floating]) -> CellGraph:
-        """The same cells with another scale, or this graph where every scale is one."""
-        if np.all(scale == 1):
-            return self
-        return CellGraph(self.layers, scale if self.scale is None else scale * self.scale)
 
     def submatrix(self, points: NDArray[np.intp]) -> CellGraph:
         """The same cells seen from some of the pixels."""
@@ -130,9 +153,9 @@ class CellKNN:
         sums = [np.bincount(cells, X[:, c], n_cells) for c in range(X.shape[1])]
         centres = np.stack(sums, axis=1) / counts[:, None]
         n_near = int(np.clip(round(n_neighbors * n_cells / n_pixels), 1, n_cells))
-        near = nearest_cells(centres, n_near, min(_TOGETHER, n_cells))
-        starts = np.arange(0, near.size + 1, n_near)
-        one_way = sparse.csr_array((np.full(near.size, 0.5), near.ravel(), starts), (n_cells, n_cells))
+        nearest = nearest_cells(centres, n_near, min(_TOGETHER, n_cells))
+        starts = np.arange(0, nearest.size + 1, n_near)
+        one_way = sparse.csr_array((np.full(nearest.size, 0.5), nearest.ravel(), starts), (n_cells, n_cells))
         return CellGraph([(cells, sparse.csr_array(one_way + one_way.T))])
 
 
@@ -158,7 +181,7 @@ _MOST_CELLS = 8_000_000
 _REACH = 5.0
 
 
-class BilateralGaussian(Affinity):
+class BilateralGaussian(PixelAffinity):
     """Gaussian affinity through a grid.
 
     Parameters
@@ -179,8 +202,6 @@ class BilateralGaussian(Affinity):
            [0.6, 1. ]])
     """
 
-    dtype = np.dtype(np.float64)
-
     def __init__(
         self, interpolation: sparse.csr_array, grid: tuple[int, ...], scale: NDArray[np.floating] | None = None
     ):
@@ -189,24 +210,18 @@ class BilateralGaussian(Affinity):
         self.scale = scale
         self.shape = (interpolation.shape[0],) * 2
 
-    def __matmul__(self, other: NDArray[np.floating]) -> NDArray[np.float64]:
-        other = np.asarray(other, dtype=np.float64)
-        if other.ndim == 2:
-            return np.column_stack([self @ column for column in other.T])
-        values = other if self.scale is None else other * self.scale
+    def _product(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
         cells = (self.interpolation.T @ values).reshape(self.grid)
-        out = self.interpolation @ _blur(cells).ravel()
-        return out if self.scale is None else out * self.scale
+        return self.interpolation @ _blur(cells).ravel()
 
-    def diagonal(self) -> NDArray[np.float64]:
-        """Affinity of each point with itself: what the corners of its cell give each other."""
+    def _own(self) -> NDArray[np.float64]:
+        # What the corners of the cell of a point give each other.
         corners = np.array(list(itertools.product((0, 1), repeat=len(self.grid))))
         # One axis is enough: the blur of a grid is the product of the blurs of its axes.
         reach = _blur(np.eye(1, 64, 32)[0])[32:34]
         shared = np.prod(reach[np.abs(corners[:, None] - corners)], axis=2)
         weights = self.interpolation.data.reshape(-1, len(corners))
-        own = np.einsum("pa,ab,pb->p", weights, shared, weights)
-        return own if self.scale is None else own * self.scale**2
+        return np.einsum("pa,ab,pb->p", weights, shared, weights)
 
     def block(self, rows: Any, columns: Any = slice(None)) -> NDArray[np.float64]:
         """A dense block, by one product for each point of its shorter side."""
@@ -222,12 +237,6 @@ class BilateralGaussian(Affinity):
         """The same grid seen from some of the points."""
         scale = None if self.scale is None else self.scale[points]
         return BilateralGaussian(self.interpolation[points], self.grid, scale)
-
-    def rescaled(self, scale: NDArray[np.floating]) -> BilateralGaussian:
-        """The same grid with another scale, or this affinity where every scale is one."""
-        if np.all(scale == 1):
-            return self
-        return BilateralGaussian(self.interpolation, self.grid, scale if self.scale is None else scale * self.scale)
 
 
 def bilateral_gaussian(

@@ -7,16 +7,16 @@ Boundary weights are :math:`c_{pq} = w_{pq}\, (\phi + (1 - \phi)\, e^{-\beta |I_
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cached_property
-
 import numpy as np
 from numpy.typing import NDArray
 
-from .grid import Labels, Slices, boundary_energy, directions, edge_measures, neighbor_pairs, window_of
+from .grid import Labels, directions, edge_measures, neighbor_pairs, window_of
 
 #: The boundary terms by name; None stands for no term.
 REGULARIZERS = ("contrast", "length", None)
+
+#: :math:`\beta`, and :math:`\phi`: what is left of the weight at the strongest edge.
+_SHARPNESS, _FLOOR = 3.0, 0.05
 
 _ENOUGH = 1_000_000
 _STRIPE, _STRIPES = 16, 8
@@ -27,8 +27,6 @@ def boundary_weights(
     regularizer: str | None = "contrast",
     *,
     scale: float | None = None,
-    sharpness: float = 3.0,
-    floor: float = 0.05,
     spacing: tuple[float, ...] | None = None,
 ) -> NDArray[np.float64]:
     r"""Weights of the edges of the grid, of shape (height, width, 8) for an image and (..., 26) for a volume.
@@ -38,13 +36,9 @@ def boundary_weights(
     image : ndarray of shape (..., n_channels)
     regularizer : {"contrast", "length", None}
         `"contrast"` makes edges of the image cheap to cut; `"length"` counts the Euclidean length of the
-        boundary; None is no term.
+        boundary; None leaves the term out.
     scale : float, optional
         :math:`\sigma^2`; by default the :func:`contrast_scale` of the image.
-    sharpness : float
-        :math:`\beta`.
-    floor : float
-        :math:`\phi`, what is left of the weight at the strongest edge.
     spacing : tuple of float, optional
         Length of a voxel along each axis.
 
@@ -54,8 +48,6 @@ def boundary_weights(
     >>> boundary_weights(np.zeros((1, 2, 3)), "length")[0, 0].round(2)
     array([0., 0., 0., 0., 1., 0., 0., 0.])
     """
-    if regularizer not in REGULARIZERS:
-        raise ValueError(f"regularizer={regularizer!r} is not known; choose one of {REGULARIZERS}.")
     shape = image.shape[:-1]
     measures = edge_measures(spacing or (1.0,) * len(shape))
     weights = np.zeros((*shape, len(measures)))
@@ -65,13 +57,13 @@ def boundary_weights(
 
     if regularizer == "contrast" and scale is None:
         scale = contrast_scale(image)
-    for d, here, there in neighbor_pairs(shape, forward=True):
+    for d, pixels, neighbors in neighbor_pairs(shape, forward=True):
         weight = measures[d]
         if regularizer == "contrast" and scale:
-            fall = np.exp(-sharpness / (2 * scale) * squared_differences(image[here], image[there]))
-            weight = weight * (floor + (1 - floor) * fall)
-        weights[..., d][here] = weight
-        weights[..., len(measures) - 1 - d][there] = weight
+            fall = np.exp(-_SHARPNESS / (2 * scale) * squared_differences(image[pixels], image[neighbors]))
+            weight = weight * (_FLOOR + (1 - _FLOOR) * fall)
+        weights[..., d][pixels] = weight
+        weights[..., len(measures) - 1 - d][neighbors] = weight
     return weights
 
 
@@ -93,9 +85,9 @@ def contrast_scale(image: NDArray[np.floating]) -> float:
     thickness = max(2, min(_STRIPE, height // _STRIPES))
     for top in range(0, height, thickness * step):
         stripe = image[top : top + thickness] if step > 1 else image
-        for _, here, there in neighbor_pairs(stripe.shape[:-1], forward=True):
-            total += sum_of_squared_differences(stripe[here], stripe[there])
-            n_pairs += stripe[here][..., 0].size
+        for _, pixels, neighbors in neighbor_pairs(stripe.shape[:-1], forward=True):
+            total += sum_of_squared_differences(stripe[pixels], stripe[neighbors])
+            n_pairs += stripe[pixels][..., 0].size
         if step == 1:
             break
     return total / max(n_pairs, 1)
@@ -129,12 +121,9 @@ class GridCut:
         padded = tuple(size + 2 for size in self.shape)
         self._inside = tuple(slice(1, size + 1) for size in self.shape)
         residual = np.zeros((*padded, len(steps)))
-        residual[self._inside] = capacities
-        for d, step in enumerate(steps):
-            for axis, along in enumerate(step):
-                if along:
-                    rim = 1 if along < 0 else self.shape[axis]
-                    residual[(*(slice(None),) * axis, rim, ..., d)] = 0
+        inside = residual[self._inside]
+        for d, pixels, _ in neighbor_pairs(self.shape):
+            inside[..., d][pixels] = capacities[..., d][pixels]
         self._residual = residual.reshape(-1, len(steps))
         self._excess = np.zeros(padded)
         self._unary: Floats = np.zeros(self.shape)
@@ -179,18 +168,12 @@ class GridLabeler:
         self.weights = weights
         self.known = known
         self.n_labels = n_labels
-        self._window = window_of(known < 0) if (known < 0).any() else None
+        # The known labels around the window hold its labels in place.
+        self._window = window_of(known < 0, margin=1) if (known < 0).any() else None
         self._cut: GridCut | None = None
-        if self._window is not None:
-            self._inner = weights[self._window]
-            self._inner_known = known[self._window]
-
-    def boundary(self, labels: Labels) -> float:
-        """The boundary term of a labelling."""
-        return boundary_energy(self.weights, labels)
 
     def improve(self, costs: NDArray[np.floating], labels: Labels) -> Labels:
-        """A labelling that costs at most as much as `labels` (the best one of all, for two labels).
+        """A labelling of at most the cost of `labels` (the best one of all, for two labels).
 
         Parameters
         ----------
@@ -200,87 +183,43 @@ class GridLabeler:
         """
         if self._window is None:
             return labels.copy()
-        inner_costs = costs.reshape(*labels.shape, self.n_labels)[self._window]
+        window_costs = costs.reshape(*labels.shape, self.n_labels)[self._window]
         improved = labels.copy()
         if self.n_labels == 2:
-            improved[self._window] = self._best_of_two(inner_costs)
+            improved[self._window] = self._best_of_two(window_costs)
         else:
             for label in range(self.n_labels):
-                self._expand(label, inner_costs, improved)
+                self._expand(label, window_costs, improved[self._window])
         return improved
 
     def _best_of_two(self, costs: NDArray[np.floating]) -> Labels:
-        unary = costs[..., 1] - costs[..., 0] + self._pull_of_rim
         if self._cut is None:
-            self._cut = GridCut(self._inner)
-        known = self._inner_known
+            self._cut = GridCut(self.weights[self._window])
+        known = self.known[self._window]
+        unary = costs[..., 1] - costs[..., 0]
         force = self._force(unary)
         unary = np.where(known < 0, unary, np.where(known == 1, -force, force))
         return self._cut.minimize(unary).astype(known.dtype)
 
-    @cached_property
-    def _pull_of_rim(self) -> NDArray[np.float64]:
-        """What the known labels around the window add to the cost of label 1 at its rim."""
-        pull = np.zeros(self._inner_known.shape)
-        for d, step in enumerate(directions(self.known.ndim)):
-            for here, there in _pairs_across(self._window, step, self.known.shape):  # type: ignore[arg-type]
-                weight = self.weights[..., d][here]
-                part = tuple(slice(h.start - w.start, h.stop - w.start) for h, w in zip(here, self._window))  # type: ignore[arg-type]
-                pull[part] += np.where(self.known[there] == 1, -weight, weight)
-        return pull
-
     def _expand(self, label: int, costs: NDArray[np.floating], labels: Labels) -> None:
         """Let `label` take any pixels of the window it pays to take; changes `labels`."""
-        grown = window_of(self._window_mask(), margin=1)
-        current, known, weights = labels[grown], self.known[grown], self.weights[grown]
-        unary = np.zeros(current.shape)
-        place = tuple(
-            slice(w.start - g.start, w.stop - g.start) for w, g in zip(self._window, grown)  # type: ignore[arg-type]
-        )
-        kept = np.take_along_axis(costs, current[place][..., None].astype(np.intp), axis=-1)[..., 0]
-        unary[place] = costs[..., label] - kept
+        known, weights = self.known[self._window], self.weights[self._window]
+        own = np.take_along_axis(costs, labels[..., None].astype(np.intp), axis=-1)[..., 0]
+        unary = np.asarray(costs[..., label] - own, dtype=np.float64)
         capacities = np.zeros_like(weights)
-        for d, here, there in neighbor_pairs(current.shape, forward=True):
-            w = weights[..., d][here]
-            both_keep = w * (current[here] != current[there])
-            there_takes = w * (current[here] != label)
-            here_takes = w * (current[there] != label)
-            unary[here] += here_takes - both_keep
-            unary[there] -= here_takes
-            capacities[(*there, weights.shape[-1] - 1 - d)] += there_takes + here_takes - both_keep
-        force = self._force(unary)
+        for d, pixels, neighbors in neighbor_pairs(labels.shape, forward=True):
+            w = weights[..., d][pixels]
+            both_keep = w * (labels[pixels] != labels[neighbors])
+            neighbor_takes = w * (labels[pixels] != label)
+            pixel_takes = w * (labels[neighbors] != label)
+            unary[pixels] += pixel_takes - both_keep
+            unary[neighbors] -= pixel_takes
+            capacities[(*neighbors, weights.shape[-1] - 1 - d)] += neighbor_takes + pixel_takes - both_keep
         fixed = known >= 0
-        unary[fixed] = force
-        takes = GridCut(capacities).minimize(unary) & ~fixed
-        labels[grown][takes] = label
-
-    def _window_mask(self) -> NDArray[np.bool_]:
-        mask = np.zeros(self.known.shape, dtype=bool)
-        mask[self._window] = True
-        return mask
+        unary[fixed] = self._force(unary)
+        labels[GridCut(capacities).minimize(unary) & ~fixed] = label
 
     def _force(self, unary: NDArray[np.floating]) -> float:
         """A cost that no boundary can outweigh."""
-        return 1.0 + float(np.abs(unary).max(initial=0)) + 4.0 * self.weights.shape[-1] * self._heaviest
-
-    @cached_property
-    def _heaviest(self) -> float:
-        return float(self.weights.max(initial=0))
-
-
-def _pairs_across(window: Slices, step: tuple[int, ...], shape: tuple[int, ...]) -> Iterator[tuple[Slices, Slices]]:
-    """Parts of the window whose neighbours one step on lie outside of it but in the grid, and these; each pair once."""
-    inner = list(window)
-    for axis, along in enumerate(step):
-        part = window[axis]
-        if not along:
-            continue
-        rim = part.stop - 1 if along > 0 else part.start
-        here = [*inner[:axis], slice(rim, rim + 1), *window[axis + 1 :]]
-        # What crosses this face has been named: the faces of later axes begin behind it.
-        inner[axis] = slice(part.start, rim) if along > 0 else slice(rim + 1, part.stop)
-        kept = [
-            slice(max(side.start, -move), min(side.stop, size - move)) for side, move, size in zip(here, step, shape)
-        ]
-        if all(side.start < side.stop for side in kept):
-            yield tuple(kept), tuple(slice(side.start + move, side.stop + move) for side, move in zip(kept, step))
+        heaviest = float(self.weights.max(initial=0))
+        return 1.0 + float(np.abs(unary).max(initial=0)) + 4.0 * self.weights.shape[-1] * heaviest

@@ -8,29 +8,30 @@ raster scans (Zhang et al., 2015).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 from scipy.ndimage import label as connected_parts
 
-from .grid import Labels, Mask, Shape, Slices, lengths, rows_beside
+from .grid import Labels, Mask, Shape, Slices, lengths, rows_beside, window_of
 from .images import even_channels
 
 _PASSES = 6
 
 
-def barrier_distance(
-    channels: NDArray[np.floating], seeds: NDArray[np.bool_], *, smoothing: float = 1.0
-) -> NDArray[np.float64]:
-    r"""Sum over the channels of the minimum barrier distance to the seeds.
+def barrier_distances(
+    channels: NDArray[np.floating], seeds: Sequence[NDArray[np.bool_]], *, smoothing: float = 1.0
+) -> list[NDArray[np.float64]]:
+    r"""Sum over the channels of the minimum barrier distance to the seeds, for several sets of seeds.
 
     .. math:: d(p) = \sum_c \min_{\pi: p \to \text{seeds}} \; \max_{\pi} I_c - \min_{\pi} I_c
 
     Parameters
     ----------
     channels : ndarray of shape (..., n_channels)
-    seeds : ndarray of bool, without the axis of channels
+    seeds : list of ndarray of bool, without the axis of channels
     smoothing : float
         Deviation in pixels of a Gaussian filter that comes first.
 
@@ -38,34 +39,19 @@ def barrier_distance(
     --------
     >>> import numpy as np
     >>> row = np.array([[0.0, 0.0, 3.0, 0.0]])[..., None]
-    >>> barrier_distance(row, np.array([[True, False, False, False]]), smoothing=0)
-    array([[0., 0., 3., 3.]])
-    """
-    return barrier_distances(channels, [seeds], smoothing=smoothing)[0]
-
-
-def barrier_distances(
-    channels: NDArray[np.floating], seeds: Sequence[NDArray[np.bool_]], *, smoothing: float = 1.0
-) -> list[NDArray[np.float64]]:
-    """The :func:`barrier_distance` to each of several sets of seeds; the channels are smoothed once.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> row = np.array([[0.0, 2.0]])[..., None]
-    >>> ends = [np.array([[True, False]]), np.array([[False, True]])]
+    >>> ends = [np.array([[True, False, False, False]]), np.array([[False, False, False, True]])]
     >>> [distance.tolist() for distance in barrier_distances(row, ends, smoothing=0)]
-    [[[0.0, 2.0]], [[2.0, 0.0]]]
+    [[[0.0, 0.0, 3.0, 3.0]], [[3.0, 3.0, 3.0, 0.0]]]
     """
     from ._raster_loops import barrier_scan
 
     totals = [np.zeros(channels.shape[:-1]) for _ in seeds]
-    beside = rows_beside(channels.shape[:-1])
+    adjacent_rows = rows_beside(channels.shape[:-1])
     for c in range(channels.shape[-1]):
         channel = gaussian_filter(channels[..., c].astype(np.float64), smoothing)
         for total, some in zip(totals, seeds):
             rows = channel.reshape(-1, channel.shape[-1])
-            total += barrier_scan(rows, some.reshape(rows.shape), *beside, _PASSES).reshape(total.shape)
+            total += barrier_scan(rows, some.reshape(rows.shape), *adjacent_rows, _PASSES).reshape(total.shape)
     return totals
 
 
@@ -154,9 +140,9 @@ def geodesic_distance(
     shape = seeds.shape
     before, after = rows_beside(shape)
     # One length for each way to come: from the rows before, to the left, straight or to the right; along a row.
-    away = lengths(spacing or (1.0,) * len(shape))[: 3 * before.shape[1] + 1]
+    distances = lengths(spacing or (1.0,) * len(shape))[: 3 * before.shape[1] + 1]
     rows = ground.reshape(-1, *ground.shape[-2:])
-    return geodesic_scan(rows, seeds.reshape(rows.shape[:2]), before, after, step * away, _PASSES).reshape(shape)
+    return geodesic_scan(rows, seeds.reshape(rows.shape[:2]), before, after, step * distances, _PASSES).reshape(shape)
 
 
 _NEAR = 0.5
@@ -178,7 +164,7 @@ def starts_from_box(
     >>> [int(start[2, 2]) for start in starts_from_box(image, outside, (0.5, 0.4))]
     [1, 1]
     """
-    distance = barrier_distance(channels, outside)
+    (distance,) = barrier_distances(channels, [outside])
     threshold = otsu_threshold(distance[~outside])
     starts: list[Labels] = []
     for share in strictness:
@@ -253,10 +239,10 @@ def follow_strokes(channels: NDArray[np.floating], labels: Labels, known: Labels
             parts, _ = connected_parts(labels == wrong)
             seeds = [stroke, known == wrong] if (known == wrong).any() else [stroke]
             distance, *own = barrier_distances(channels, seeds)
-            near = distance < _NEAR * otsu_threshold(distance)
+            is_near = distance < _NEAR * otsu_threshold(distance)
             if own:
-                near &= distance < own[0]
-            corrected[near & np.isin(parts, np.unique(parts[stroke]))] = right
+                is_near &= distance < own[0]
+            corrected[is_near & np.isin(parts, np.unique(parts[stroke]))] = right
     return np.where(known < 0, corrected, known)
 
 
@@ -283,11 +269,8 @@ def largest_gap(mask: NDArray[np.bool_], box: Slices) -> float:
     if not sizes.any():
         return 1.0
     object_ = (sizes >= _SPECK * sizes.max())[parts] & (parts > 0)
-    gaps = []
-    for axis, size in enumerate(object_.shape):
-        filled = np.flatnonzero(object_.any(axis=tuple(other for other in range(object_.ndim) if other != axis)))
-        gaps += [filled[0] / size, (size - 1 - filled[-1]) / size]
-    return float(max(gaps))
+    sides = zip(window_of(object_), object_.shape)
+    return max(gap / size for span, size in sides for gap in (span.start, size - span.stop))
 
 
 def off_centre(first: Sequence[float], last: Sequence[float], shape: Shape) -> NDArray[np.float64]:
@@ -306,8 +289,8 @@ def off_centre(first: Sequence[float], last: Sequence[float], shape: Shape) -> N
     >>> off_centre((0, 0), (1, 3), (1, 3)).round(2)
     array([[-0.16, -0.6 , -0.16]])
     """
-    squared = np.zeros((1,) * len(shape))
-    for axis, (begin, end, size) in enumerate(zip(first, last, shape)):
-        along = (np.arange(size) + 0.5 - (begin + end) / 2) / ((end - begin) / 2)
-        squared = squared + (along**2).reshape(-1, *(1,) * (len(shape) - 1 - axis))
-    return np.minimum(squared, 2.0) - _MIDDLE
+    along = [
+        ((np.arange(size) + 0.5 - (begin + end) / 2) / ((end - begin) / 2)) ** 2
+        for begin, end, size in zip(first, last, shape)
+    ]
+    return np.minimum(reduce(np.add.outer, along), 2.0) - _MIDDLE

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from ..affinity import AffinityLike, as_affinity
 from ..criteria import RatioProblem
-from ..solvers.descent import Descent, bound_costs, cluster_links, descend
+from ..solvers.descent import Descent, bound_costs, descend
 from .cuts import GridLabeler
+from .grid import boundary_energy
 
 _PRIOR_SHARE = 1 / 40
 
@@ -49,7 +50,7 @@ class Term(Protocol):
     #: One unit of the boundary weight against which smoothness is measured.
     unit: float
 
-    #: What a nat of evidence about one pixel is worth.
+    #: The weight of a nat of evidence about one pixel.
     nat: float
 
     def at(self, labels: NDArray[np.integer], n_labels: int) -> TermState:
@@ -76,13 +77,13 @@ class RatioTerm:
         self.problem = problem
         # Of everything: the mean degree for AA, one for NC, so that one smoothness fits both.
         self._association = float(problem.matrix.degrees().sum() / problem.weights.sum())
-        self.unit = self._association / np.sqrt(problem.n_points)
-        self.nat = self._association / problem.n_points
+        self.unit = self._association / np.sqrt(len(problem.weights))
+        self.nat = self._association / len(problem.weights)
 
     def at(self, labels: NDArray[np.integer], n_labels: int) -> TermState:
         """Energy, bound and diagonal shift."""
         problem = self.problem
-        links, inside, weight = cluster_links(problem, labels, n_labels)
+        links, inside, weight = problem.cluster_links(labels, n_labels)
         shift = np.divide.outer(self._association * problem.weights, weight)
         shift[np.arange(len(labels)), labels] *= -1
         costs = bound_costs(links, problem.weights, inside, weight)
@@ -206,9 +207,9 @@ def minimize_energy(
     array([[0, 0, 1, 1]])
     """
 
-    def at(labels: NDArray[np.int64], before: Round | None = None) -> Round:
+    def at(labels: NDArray[np.int64], previous: Round | None = None) -> Round:
         state = term.at(labels.ravel(), labeler.n_labels)
-        return Round(labels, state.energy + labeler.boundary(labels), state)
+        return Round(labels, state.energy + boundary_energy(labeler.weights, labels), state)
 
     def propose(step: Round, shift: float) -> NDArray[np.int64]:
         return np.asarray(labeler.improve(step.state.shifted(shift), step.labels), dtype=np.int64)
@@ -216,15 +217,15 @@ def minimize_energy(
     first = at(np.asarray(start, dtype=np.int64))
     if first.state.shift is not None:
         return descend(first, propose, at, labeler.n_labels, max_iter=max_iter)
-    best, step, trace, seen = first, first, [first.energy], {_key(first.labels)}
+    best, step, trace, visited = first, first, [first.energy], {_key(first.labels)}
     for _ in range(max_iter):
         labels = propose(step, 0.0)
         if not np.bincount(labels.ravel(), minlength=labeler.n_labels).all():
             return Descent(best, tuple(trace), True, lost_label=True)
         key = _key(labels)
-        if key in seen or np.count_nonzero(labels != step.labels) <= rest * labels.size:
+        if key in visited or np.count_nonzero(labels != step.labels) <= rest * labels.size:
             return Descent(best, tuple(trace), True)
-        seen.add(key)
+        visited.add(key)
         step = at(labels)
         trace.append(step.energy)
         if step.energy < best.energy:

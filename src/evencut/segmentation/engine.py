@@ -11,7 +11,6 @@ import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -25,7 +24,22 @@ from .affinity import pixel_affinity, pose_term
 from .cuts import GridLabeler, boundary_weights, contrast_scale
 from .distances import terrain
 from .energy import EvidenceTerm, Round, Term, minimize_energy
-from .grid import Labels, Mask, Shape, Sizes, Slices, Steps, enlarge, grown, halve, scaled, window_of
+from .grid import (
+    Labels,
+    Mask,
+    Shape,
+    Sizes,
+    Slices,
+    Steps,
+    absolute,
+    enlarge,
+    everywhere,
+    grown,
+    halve,
+    relative,
+    scaled,
+    window_of,
+)
 from .images import Features, lab_channels, pixel_features, shrink_features
 from .settings import Settings
 
@@ -57,72 +71,10 @@ class Clock:
 _TILE = {2: 96, 3: 24}
 
 
-def sharpen_band(
-    image: NDArray[np.floating],
-    labels: Labels,
-    costs: NDArray[np.floating],
-    known: Labels,
-    *,
-    step: Steps,
-    factor: Steps,
-    radius: int,
-    weigh: Callable[[NDArray[np.floating]], NDArray[np.floating]],
-) -> Labels:
-    """Labels at the size of `image`, from those at half the size.
-
-    Parameters
-    ----------
-    image : ndarray of shape (..., n_channels)
-    labels : ndarray of half the size
-    costs : ndarray of shape (..., n_labels)
-        Costs of the labels at a smaller size still, or the same.
-    known : ndarray of the size of the image
-        Labels that must be kept, -1 elsewhere.
-    step : tuple of int
-        How many times smaller the labels are than the image, along each axis.
-    factor : tuple of int
-        How many times smaller the costs are.
-    radius : int
-        Half the width of the band, in pixels of half the size.
-    weigh : callable
-        Boundary weights of a part of the image.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> image = np.zeros((4, 8, 1))
-    >>> half = np.array([[0, 0, 1, 1], [0, 0, 1, 1]])
-    >>> costs = np.stack([half, 1 - half], axis=2) - 0.5
-    >>> free, even = np.full((4, 8), -1), {"step": (2, 2), "factor": (2, 2)}
-    >>> sharpen_band(image, half, costs, free, **even, radius=1, weigh=lambda part: np.zeros((*part.shape[:2], 8)))[0]
-    array([0, 0, 0, 0, 1, 1, 1, 1])
-    """
-    fine = enlarge(labels, known.shape, step).astype(known.dtype)
-    np.copyto(fine, known, where=known >= 0)
-    for half in _tiles(labels, radius):
-        tile = scaled(half, step)
-        undecided = _band(labels, half, radius, known[tile].shape, step) & (known[tile] < 0)
-        if not undecided.any():
-            continue
-        window = window_of(undecided)
-        inner = _moved(window, tile)
-        # One pixel more on every side: the labels around the tile hold its contour in place.
-        view = grown(inner, 1)
-        pinned = fine[view].copy()
-        part = undecided[window]
-        within = tuple(
-            slice(i.start - v.start, i.start - v.start + size) for i, v, size in zip(inner, view, part.shape)
-        )
-        pinned[within][part] = -1
-        labeler = GridLabeler(weigh(image[view]), pinned, costs.shape[-1])
-        fine[view] = labeler.improve(enlarge_part(costs, factor, view, pinned.shape), fine[view])
-    return fine
-
-
 def enlarge_part(
     values: NDArray[np.floating], factor: Steps, window: Slices, shape: Shape
 ) -> NDArray[np.floating]:
-    """A window of the values enlarged by linear interpolation, as rows of shape (n_pixels, n_values).
+    """A window of the values enlarged by linear interpolation.
 
     Parameters
     ----------
@@ -135,30 +87,24 @@ def enlarge_part(
     Examples
     --------
     >>> import numpy as np
-    >>> enlarge_part(np.array([[[0.0], [4.0]]]), (2, 2), (slice(0, 1), slice(0, 4)), (1, 4)).ravel()
-    array([0., 1., 3., 4.])
+    >>> enlarge_part(np.array([[[0.0], [4.0]]]), (2, 2), (slice(0, 1), slice(0, 4)), (1, 4))[..., 0]
+    array([[0., 1., 3., 4.]])
     """
-    for axis, (part, size, times) in enumerate(zip(window, shape, factor)):
-        place = (np.arange(part.start, part.start + size) + 0.5) / times - 0.5
-        before = np.floor(place).astype(np.intp)
-        near = (place - before).astype(values.dtype).reshape(-1, *(1,) * (len(shape) - axis))
-        first, second = (np.clip(index, 0, values.shape[axis] - 1) for index in (before, before + 1))
-        values = (1 - near) * values.take(first, axis=axis) + near * values.take(second, axis=axis)
-    return values.reshape(-1, values.shape[-1])
-
-
-def _moved(window: Slices, by: Slices) -> Slices:
-    """A window of a part, in the whole."""
-    return tuple(slice(part.start + other.start, part.stop + other.start) for part, other in zip(window, by))
+    for axis, (span, size, times) in enumerate(zip(window, shape, factor)):
+        place = (np.arange(span.start, span.start + size) + 0.5) / times - 0.5
+        lower = np.floor(place).astype(np.intp)
+        weight = (place - lower).astype(values.dtype).reshape(-1, *(1,) * (len(shape) - axis))
+        first, second = (np.clip(index, 0, values.shape[axis] - 1) for index in (lower, lower + 1))
+        values = (1 - weight) * values.take(first, axis=axis) + weight * values.take(second, axis=axis)
+    return values
 
 
 def _band(labels: Labels, half: Slices, radius: int, shape: Shape, step: Steps) -> Mask:
     """Where the contour is near in a tile of half the size, at the full size of that tile."""
-    around = grown(half, radius)
+    surroundings = grown(half, radius)
     size = 2 * radius + 1
-    near = maximum_filter(labels[around], size) != minimum_filter(labels[around], size)
-    inner = tuple(slice(h.start - a.start, h.stop - a.start) for h, a in zip(half, around))
-    return enlarge(near[inner], shape, step)
+    has_contour = maximum_filter(labels[surroundings], size) != minimum_filter(labels[surroundings], size)
+    return enlarge(has_contour[relative(half, surroundings)], shape, step)
 
 
 def _tiles(labels: Labels, radius: int) -> Iterator[Slices]:
@@ -168,12 +114,12 @@ def _tiles(labels: Labels, radius: int) -> Iterator[Slices]:
     for axis in range(labels.ndim):
         along, edges = np.moveaxis(labels, axis, 0), np.moveaxis(edge, axis, 0)
         edges[1:] |= along[1:] != along[:-1]
-    places = np.stack(np.nonzero(edge))
+    edges_at = np.stack(np.nonzero(edge))
     n_tiles = tuple(size // side + 1 for size in labels.shape)
     numbers = []
     for moves in itertools.product((-radius - 1, radius), repeat=labels.ndim):
-        beside = (np.clip(at + move, 0, size - 1) // side for at, move, size in zip(places, moves, labels.shape))
-        numbers.append(np.unique(np.ravel_multi_index(tuple(beside), n_tiles)))
+        tiles = (np.clip(at + move, 0, size - 1) // side for at, move, size in zip(edges_at, moves, labels.shape))
+        numbers.append(np.unique(np.ravel_multi_index(tuple(tiles), n_tiles)))
     for place in zip(*np.unravel_index(np.unique(np.concatenate(numbers)), n_tiles)):
         yield tuple(slice(side * int(at), min(side * int(at) + side, size)) for at, size in zip(place, labels.shape))
 
@@ -185,20 +131,6 @@ _ENOUGH, _MEDIAN_OF_NOISE = 1_000_000, 0.6745
 
 #: Pixels that smoothing sees on every side.
 _SMOOTHED = 4
-
-
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """Labels at every size from full size on, the rounds that led to them, the weight of the boundary term used."""
-
-    levels: tuple[Labels, ...]
-    rounds: Descent[Round]
-    smoothness: float
-
-    @property
-    def labels(self) -> Labels:
-        """The labels at full size."""
-        return self.levels[0]
 
 
 class Engine:
@@ -271,7 +203,7 @@ class Engine:
     @property
     def factor(self) -> Steps:
         """How many times smaller the working size is than the image, along each axis."""
-        return self.sizes.factor()
+        return self.sizes.factor(0, len(self.sizes.steps))
 
     @property
     def spacing(self) -> tuple[float, ...]:
@@ -312,24 +244,22 @@ class Engine:
         if level == len(self.images) - 1 or self.images[level][..., 0].size <= _ENOUGH:
             return np.ascontiguousarray(self.ground_at(level)[window])
         larger = grown(window, _SMOOTHED)
-        inner = tuple(
-            slice(part.start - large.start, part.stop - large.start) for part, large in zip(window, larger)
-        )
-        return np.ascontiguousarray(terrain(lab_channels(self.images[level][larger]))[inner])
+        ground = terrain(lab_channels(self.images[level][larger]))
+        return np.ascontiguousarray(ground[relative(window, larger)])
 
     def noise_at(self, level: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Deviation of the noise of each channel at a size, seen in second differences, and of the channel."""
         if level not in self._noises:
             image = self.images[level]
             step = max(1, round((image[..., 0].size / _ENOUGH) ** (1 / max(1, image.ndim - 2))))
-            found = []
+            deviations = []
             for axis in range(image.ndim - 1):
                 # All of one axis, some of the others.
                 some = image[tuple(slice(None, None, 1 if other == axis else step) for other in range(image.ndim - 1))]
                 if some.shape[axis] > 2:
                     second = np.abs(np.diff(some, n=2, axis=axis)).reshape(-1, image.shape[-1])
-                    found.append(np.median(second, axis=0) / (_MEDIAN_OF_NOISE * np.sqrt(6)))
-            noise = np.min(found, axis=0) if found else np.zeros(image.shape[-1])
+                    deviations.append(np.median(second, axis=0) / (_MEDIAN_OF_NOISE * np.sqrt(6)))
+            noise = np.min(deviations, axis=0) if deviations else np.zeros(image.shape[-1])
             deviation = image.reshape(-1, image.shape[-1]).std(axis=0, dtype=np.float64)
             self._noises[level] = noise.astype(np.float64), np.maximum(deviation, 1e-9)
         return self._noises[level]
@@ -338,7 +268,7 @@ class Engine:
         """The same with a second graph beside the first, of pixels alike in colour and near each other.
 
         Colours then mean different things in different places, which is what clicks are about. Kernels other than
-        :class:`CellKNN` stay as they are.
+        :class:`CellKNN` are not changed.
         """
         if self.is_local:
             return self
@@ -347,8 +277,8 @@ class Engine:
         with clock("affinity"):
             if hasattr(self.affinity, "joined"):
                 place = pixel_features(self.images[-1], "xy", self._random_state)
-                near = np.concatenate([self.points, self.settings.place_weight * place], axis=1)
-                graph: Any = pixel_affinity(near, self.settings.kernel, copy.deepcopy(self._random_state))
+                features = np.concatenate([self.points, self.settings.place_weight * place], axis=1)
+                graph: Any = pixel_affinity(features, self.settings.kernel, copy.deepcopy(self._random_state))
                 other.affinity = self.affinity.joined(graph)
                 other._pose(self.settings)
         return other
@@ -364,7 +294,7 @@ class Engine:
         trivial: Callable[[Labels], bool] = lambda labels: False,
         flaw: Callable[[Labels], float] = lambda labels: 0.0,
         finish: Callable[[Labels], Labels] = lambda labels: labels,
-    ) -> Answer:
+    ) -> tuple[tuple[Labels, ...], Descent[Round], float]:
         """Rounds at the working size, then the contour at every larger size.
 
         Parameters
@@ -385,19 +315,27 @@ class Engine:
             What is wrong with labels at the working size: the least decides, zero at once.
         finish : callable
             What is left to do to the labels at the working size before the contour is drawn.
+
+        Returns
+        -------
+        levels : tuple of ndarray
+            Labels at every size, from full size on.
+        rounds : Descent
+        smoothness : float
+            Weight of the boundary term, in its own unit.
         """
-        best: tuple[float, Descent[Round], float] | None = None
+        term: Term = self.term if evidence is None else EvidenceTerm(self.term, evidence)
+        least_flaw = np.inf
         for start in starts:
             with clock("rounds"):
-                rounds, smoothness = self.rounds(known[-1], start, evidence, hold, trivial)
-                wrong = flaw(rounds.step.labels)
-            if best is None or wrong < best[0]:
-                best = (wrong, rounds, smoothness)
-            if wrong == 0:
+                tried = self._rounds(term, known[-1], start, self.smoothness * hold, trivial)
+                current_flaw = flaw(tried[0].step.labels)
+            if current_flaw < least_flaw:
+                least_flaw, (rounds, smoothness) = current_flaw, tried
+            if current_flaw == 0:
                 break
-        if best is None:
-            raise ValueError("there is no start to begin from.")
-        _, rounds, smoothness = best
+        if least_flaw == np.inf:
+            raise ValueError("starts are empty; give at least one.")
         if not rounds.converged:
             from sklearn.exceptions import ConvergenceWarning
 
@@ -406,21 +344,15 @@ class Engine:
                 ConvergenceWarning,
             )
         with clock("contour"):
-            end = replace(rounds.step, labels=np.asarray(finish(rounds.step.labels), dtype=np.int64))
-            levels = self.sharpen(known, end, smoothness)
-        return Answer(levels, rounds, smoothness / self.term.unit)
+            labels = np.asarray(finish(rounds.step.labels)).astype(known[-1].dtype)
+            costs = rounds.step.state.costs.reshape(*labels.shape, self.n_labels).astype(np.float32)
+            levels = self.sharpen(labels, costs, known, smoothness, everywhere(labels.shape))
+        return levels, rounds, smoothness / self.term.unit
 
-    def rounds(
-        self,
-        known: Labels,
-        start: Labels,
-        evidence: NDArray[np.float64] | None = None,
-        hold: float = 1.0,
-        trivial: Callable[[Labels], bool] = lambda labels: False,
+    def _rounds(
+        self, term: Term, known: Labels, start: Labels, smoothness: float, trivial: Callable[[Labels], bool]
     ) -> tuple[Descent[Round], float]:
         """Rounds at the working size, and the weight of the boundary term that left every label something."""
-        term: Term = self.term if evidence is None else EvidenceTerm(self.term, evidence)
-        smoothness = self.smoothness * hold
         for attempt in range(_ATTEMPTS):
             labeler = GridLabeler(self.weights * smoothness, known, self.n_labels)
             rounds = minimize_energy(
@@ -433,46 +365,60 @@ class Engine:
         return rounds, smoothness
 
     def sharpen(
-        self,
-        known: Sequence[Labels],
-        end: Round,
-        smoothness: float,
+        self, labels: Labels, costs: NDArray[np.floating], known: Sequence[Labels], weight: float, window: Slices
     ) -> tuple[Labels, ...]:
-        """The labels at every size, from full size on.
+        """The labels of a window at every size, from full size on.
 
         Parameters
         ----------
+        labels : ndarray
+            At the smallest size.
+        costs : ndarray of shape (..., n_labels)
+            At the same size.
         known : sequence of ndarray
-            Known labels at every size.
-        end : Round
-            Labels and costs at the working size.
-        smoothness : float
+            Known labels of the window at every size.
+        weight : float
+            Of the boundary at the smallest size.
+        window : tuple of slice
+            In pixels of the smallest size.
         """
-        costs = end.state.costs.reshape(*end.labels.shape, self.n_labels).astype(np.float32)
-        levels: list[Labels] = [end.labels.astype(known[-1].dtype)]
-        weight = smoothness
-        for level in range(len(self.images) - 2, -1, -1):
+        levels, smallest = [labels], len(known) - 1
+        for level in range(smallest - 1, -1, -1):
             weight *= self.settings.band_weight
-            step = self.sizes.steps[level]
-            if not self.sizes.is_drawn(level):
-                larger = enlarge(levels[0], known[level].shape, step)
-                levels.insert(0, np.where(known[level] < 0, larger, known[level]))
-                continue
-            larger = sharpen_band(
-                self.images[level],
-                levels[0],
-                costs,
-                known[level],
-                step=step,
-                factor=self.sizes.factor(level),
-                radius=self.settings.band_radius,
-                weigh=partial(self._weigh, level=level, weight=weight),
-            )
+            larger = enlarge(levels[0], known[level].shape, self.sizes.steps[level]).astype(known[level].dtype)
+            np.copyto(larger, known[level], where=known[level] >= 0)
+            if self.sizes.is_drawn(level):
+                factor = self.sizes.factor(level, smallest)
+                image = self.images[level][scaled(window, factor)]
+                for view, pinned in self._bands(levels[0], larger, known[level], level):
+                    weights = self.weigh(image[view], level=level, weight=weight)
+                    band_costs = enlarge_part(costs, factor, view, pinned.shape)
+                    labeler = GridLabeler(weights, pinned, self.n_labels)
+                    larger[view] = labeler.improve(band_costs, larger[view])
             levels.insert(0, larger)
         return tuple(levels)
 
-    def _weigh(self, part: NDArray[np.floating], *, level: int, weight: float) -> NDArray[np.float64]:
+    def _bands(self, half: Labels, larger: Labels, known: Labels, level: int) -> Iterator[tuple[Slices, Labels]]:
+        """Windows of a size near the contour of half that size, one after the other; labels to keep, -1 in the band."""
+        step, radius = self.sizes.steps[level], self.settings.band_radius
+        for small in _tiles(half, radius):
+            tile = scaled(small, step)
+            undecided = _band(half, small, radius, known[tile].shape, step) & (known[tile] < 0)
+            if not undecided.any():
+                continue
+            window = window_of(undecided)
+            inner = absolute(window, tile)
+            # One pixel more on every side: the labels around the tile hold its contour in place.
+            view = grown(inner, 1)
+            pinned = larger[view].copy()
+            pinned[relative(inner, view)][undecided[window]] = -1
+            yield view, pinned
+
+    def weigh(self, pixels: NDArray[np.floating], *, level: int, weight: float) -> NDArray[np.float64]:
+        """Boundary weights of some pixels of a size."""
         regularizer, spacing = self.settings.regularizer, self.sizes.spacings[level]
-        weights = boundary_weights(part, regularizer, scale=self.scales[level], spacing=spacing)
+        weights = boundary_weights(
+            np.ascontiguousarray(pixels), regularizer, scale=self.scales[level], spacing=spacing
+        )
         weights *= weight
         return weights

@@ -114,9 +114,9 @@ def neighbor_pairs(shape: Shape, *, forward: bool = False) -> Iterator[tuple[int
     steps = directions(len(shape))
     for d in range(len(steps) // 2 if forward else 0, len(steps)):
         if all(size >= abs(step) for size, step in zip(shape, steps[d])):
-            here = tuple(slice(max(0, -step), size - max(0, step)) for size, step in zip(shape, steps[d]))
-            there = tuple(slice(max(0, step), size - max(0, -step)) for size, step in zip(shape, steps[d]))
-            yield d, here, there
+            pixels = tuple(slice(max(0, -step), size - max(0, step)) for size, step in zip(shape, steps[d]))
+            neighbors = tuple(slice(max(0, step), size - max(0, -step)) for size, step in zip(shape, steps[d]))
+            yield d, pixels, neighbors
 
 
 def boundary_energy(weights: NDArray[np.floating], labels: NDArray[np.integer]) -> float:
@@ -129,8 +129,8 @@ def boundary_energy(weights: NDArray[np.floating], labels: NDArray[np.integer]) 
     1.0
     """
     total = 0.0
-    for d, here, there in neighbor_pairs(labels.shape, forward=True):
-        total += float(weights[..., d][here][labels[here] != labels[there]].sum(dtype=np.float64))
+    for d, pixels, neighbors in neighbor_pairs(labels.shape, forward=True):
+        total += float(weights[..., d][pixels][labels[pixels] != labels[neighbors]].sum(dtype=np.float64))
     return total
 
 
@@ -169,7 +169,7 @@ def window_of(region: NDArray[np.bool_], margin: int = 0) -> Slices:
     """
     axes = range(region.ndim)
     filled = [np.flatnonzero(region.any(axis=tuple(other for other in axes if other != axis))) for axis in axes]
-    return grown(tuple(slice(int(places[0]), int(places[-1]) + 1) for places in filled), margin)
+    return grown(tuple(slice(int(positions[0]), int(positions[-1]) + 1) for positions in filled), margin)
 
 
 def scaled(window: Slices, factor: Sequence[int]) -> Slices:
@@ -180,7 +180,29 @@ def scaled(window: Slices, factor: Sequence[int]) -> Slices:
     >>> scaled((slice(1, 3), slice(0, 2)), (4, 4))
     (slice(4, 12, None), slice(0, 8, None))
     """
-    return tuple(slice(times * part.start, times * part.stop) for part, times in zip(window, factor))
+    return tuple(slice(times * span.start, times * span.stop) for span, times in zip(window, factor))
+
+
+def relative(window: Slices, outer: Slices) -> Slices:
+    """A window counted from the first pixel of another one that holds it.
+
+    Examples
+    --------
+    >>> relative((slice(4, 6),), (slice(3, 9),))
+    (slice(1, 3, None),)
+    """
+    return tuple(slice(span.start - side.start, span.stop - side.start) for span, side in zip(window, outer))
+
+
+def absolute(window: Slices, outer: Slices) -> Slices:
+    """A window of another window, counted as that one is: what undoes :func:`relative`.
+
+    Examples
+    --------
+    >>> absolute((slice(1, 3),), (slice(3, 9),))
+    (slice(4, 6, None),)
+    """
+    return tuple(slice(side.start + span.start, side.start + span.stop) for span, side in zip(window, outer))
 
 
 def grown(window: Slices, margin: int) -> Slices:
@@ -191,11 +213,11 @@ def grown(window: Slices, margin: int) -> Slices:
     >>> grown((slice(1, 3), slice(4, 6)), 2)
     (slice(0, 5, None), slice(2, 8, None))
     """
-    return tuple(slice(max(0, part.start - margin), part.stop + margin) for part in window)
+    return tuple(slice(max(0, span.start - margin), span.stop + margin) for span in window)
 
 
 def rows_beside(shape: Shape) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rows beside each row that come before it, and those that come after; -1 where there is none.
+    """The rows beside each row that come before it, and those that come after; -1 if the grid ends.
 
     Both are of shape (n_rows, n_before), one in a plane and four in space, in the order of :func:`directions`; the row
     that is `k`-th before another has that one `k`-th after it.
@@ -207,14 +229,14 @@ def rows_beside(shape: Shape) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     (array([-1,  0,  1]), array([ 1,  2, -1]))
     """
     outer = shape[:-1]
-    places = np.indices(outer).reshape(len(outer), -1).T
+    positions = np.indices(outer).reshape(len(outer), -1).T
     steps = [step for step in directions(len(outer)) if step < (0,) * len(outer)]
-    before = np.full((len(places), len(steps)), -1, dtype=np.int64)
+    before = np.full((len(positions), len(steps)), -1, dtype=np.int64)
     after = before.copy()
     for k, step in enumerate(steps):
-        beside = places + step
-        inside = ((beside >= 0) & (beside < outer)).all(axis=1)
-        before[inside, k] = np.ravel_multi_index(tuple(beside[inside].T), outer)
+        neighbors = positions + step
+        inside = ((neighbors >= 0) & (neighbors < outer)).all(axis=1)
+        before[inside, k] = np.ravel_multi_index(tuple(neighbors[inside].T), outer)
         after[before[inside, k], k] = np.flatnonzero(inside)
     return before, after
 
@@ -264,13 +286,9 @@ class Sizes:
         """Whether the contour is found anew at this size, and not only enlarged from the next."""
         return len(self.shapes[level]) < 3 or np.prod(self.shapes[level], dtype=float) <= MOST_DRAWN
 
-    def factor_to(self, level: int) -> Steps:
-        """How many times smaller the size at `level` is than full size, along each axis."""
-        return tuple(int(np.prod(along)) for along in zip(*self.steps[:level])) or (1,) * len(self.shapes[0])
-
-    def factor(self, level: int = 0) -> Steps:
-        """How many times smaller the last size is than the one at `level`, along each axis."""
-        return tuple(int(np.prod(along)) for along in zip(*self.steps[level:])) or (1,) * len(self.shapes[0])
+    def factor(self, larger: int, smaller: int) -> Steps:
+        """How many times smaller one level is than another, along each axis."""
+        return tuple(int(np.prod(along)) for along in zip(*self.steps[larger:smaller])) or (1,) * len(self.shapes[0])
 
 
 def halve(values: NDArray[Any], steps: Steps = (2, 2)) -> NDArray[np.float32]:
@@ -289,8 +307,8 @@ def halve(values: NDArray[Any], steps: Steps = (2, 2)) -> NDArray[np.float32]:
             if total.shape[axis] % 2:
                 odd = [(0, int(other == axis)) for other in range(total.ndim)]
                 total = np.pad(total, odd, mode="edge")
-            before = (slice(None),) * axis
-            total = np.add(total[(*before, slice(0, None, 2))], total[(*before, slice(1, None, 2))], dtype=np.float32)
+            leading = (slice(None),) * axis
+            total = np.add(total[(*leading, slice(0, None, 2))], total[(*leading, slice(1, None, 2))], dtype=np.float32)
     if total is values:
         return values.astype(np.float32)
     total *= np.float32(0.5 ** steps.count(2))
@@ -309,4 +327,4 @@ def enlarge(values: NDArray[Any], shape: Shape, steps: Steps = (2, 2)) -> NDArra
     for axis, step in enumerate(steps):
         if step > 1:
             values = np.repeat(values, step, axis=axis)
-    return values[tuple(slice(0, size) for size in shape)]
+    return values[everywhere(shape)]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import gaussian_filter
 
+from .._lazy import require
 from .._runtime import warn_user
 
 #: Quantiles of a volume's values that become 0 and 1: scanners leave a few voxels far from all others.
@@ -83,8 +84,8 @@ def _to_unit_range(pixels: NDArray[Any]) -> NDArray[np.float32]:
     return (pixels / np.float64(top)).astype(np.float32)
 
 
-def read_image(path: str | Path) -> NDArray[np.uint8] | NDArray[np.uint16]:
-    """Read the pixels of an image file; damaged and unknown files are refused.
+def read_image(path: str | Path | IO[bytes], page: int = 0) -> NDArray[np.uint8] | NDArray[np.uint16]:
+    """Read the pixels of an image file, or of one page of a stack; damaged and unknown files are refused.
 
     Examples
     --------
@@ -93,20 +94,23 @@ def read_image(path: str | Path) -> NDArray[np.uint8] | NDArray[np.uint16]:
     ...
     ValueError: no-such-photo.jpg does not exist.
     """
-    try:
-        from PIL import Image, ImageOps, UnidentifiedImageError
-    except ImportError as error:
-        raise ImportError('reading image files needs Pillow: pip install "evencut[vision]"') from error
-    if not Path(path).exists():
+    require("PIL", "Reading image files needs Pillow", "vision")
+    from PIL import Image, ImageOps, UnidentifiedImageError
+
+    name = path if isinstance(path, (str, Path)) else "this"
+    if isinstance(path, (str, Path)) and not Path(path).exists():
         raise ValueError(f"{path} does not exist.")
     try:
         with Image.open(path) as file:
+            file.seek(page)
             turned = ImageOps.exif_transpose(file)
             if turned.mode not in ("L", "RGB", "RGBA", "I;16", "I", "F", "LA"):
                 turned = turned.convert("RGBA" if "transparency" in turned.info else "RGB")
             return np.array(turned)
+    except EOFError as error:
+        raise ValueError(f"{name} has no page {page}; pages count from 0.") from error
     except (UnidentifiedImageError, Image.DecompressionBombError, OSError, SyntaxError, ValueError) as error:
-        raise ValueError(f"{path} is damaged or is not an image that can be read ({error}).") from error
+        raise ValueError(f"{name} is damaged or is not an image that can be read ({error}).") from error
 
 
 #: A name, an array of channels, a function of the image, or several of these side by side.
@@ -123,7 +127,7 @@ NOISE_VARIANCE = 1e-4
 
 
 def lab_channels(image: NDArray[np.float32]) -> NDArray[np.float32]:
-    """CIE LAB of an RGB image; images of another number of channels are left as they are.
+    """CIE LAB of an RGB image; images of another number of channels are left unchanged.
 
     Examples
     --------
@@ -186,9 +190,9 @@ def texture_channel(
     True
     """
     lightness = even_channels(lab_channels(image)[..., :1])[..., 0]
-    around = _AROUND / np.array(spacing or (1.0,) * lightness.ndim)
-    rest = (lightness - gaussian_filter(lightness, around)) ** 2
-    return np.sqrt(gaussian_filter(rest, around) + _UNSEEN**2)[..., None]
+    widths = _AROUND / np.array(spacing or (1.0,) * lightness.ndim)
+    rest = (lightness - gaussian_filter(lightness, widths)) ** 2
+    return np.sqrt(gaussian_filter(rest, widths) + _UNSEEN**2)[..., None]
 
 
 def pixel_features(
@@ -204,7 +208,7 @@ def pixel_features(
     image : ndarray of shape (..., n_channels)
         Values in [0, 1].
     features : {"lab", "texture", "xy"}, array of shape (height, width[, n]), callable or a list of these
-        `"lab"` is the colour in CIE LAB (other channels as they are), each at unit deviation, after a little noise;
+        `"lab"` is the colour in CIE LAB (other channels unchanged), each at unit deviation, after a little noise;
         `"texture"` how much lightness varies around a pixel, at a third of that; `"xy"` the place at unit deviation.
         A function is called with the image. Arrays are used as given: their scale is their weight.
     random_state : numpy.random.Generator
@@ -220,43 +224,43 @@ def pixel_features(
     (20, 5)
     """
     parts = features if isinstance(features, (list, tuple)) else [features]
-    channels = [_channels(image, part, random_state, spacing) for part in parts]
+    channels = [_channels(image, feature, random_state, spacing) for feature in parts]
     return np.concatenate(channels, axis=-1).reshape(image[..., 0].size, -1)
 
 
 def _channels(
-    image: NDArray[np.float32], part: Any, rng: np.random.Generator, spacing: tuple[float, ...] | None
+    image: NDArray[np.float32], feature: Any, rng: np.random.Generator, spacing: tuple[float, ...] | None
 ) -> NDArray[np.float32]:
-    if isinstance(part, str):
-        if part == "lab":
+    if isinstance(feature, str):
+        if feature == "lab":
             noise = rng.standard_normal(image.shape, dtype=np.float32) * np.float32(np.sqrt(NOISE_VARIANCE))
             return even_channels(lab_channels(np.clip(image + noise, 0, 1)))
-        if part == "xy":
+        if feature == "xy":
             return _places(image.shape[:-1])
-        if part == "texture":
+        if feature == "texture":
             return np.float32(_TEXTURE_WEIGHT) * even_channels(texture_channel(image, spacing))
         raise ValueError(
-            f"features={part!r} is not known; choose 'lab', 'texture' or 'xy', or give an array or a function."
+            f"features={feature!r} is not known; choose 'lab', 'texture' or 'xy', or give an array or a function."
         )
-    given = np.asarray(part(image) if callable(part) else part, dtype=np.float32)
-    if given.ndim == image.ndim - 1:
-        given = given[..., None]
-    if given.ndim != image.ndim or given.shape[:-1] != image.shape[:-1]:
+    own = np.asarray(feature(image) if callable(feature) else feature, dtype=np.float32)
+    if own.ndim == image.ndim - 1:
+        own = own[..., None]
+    if own.ndim != image.ndim or own.shape[:-1] != image.shape[:-1]:
         shape = image.shape[:-1]
-        raise ValueError(f"features have shape {given.shape}; they must be {shape} and one axis of channels.")
-    if not np.isfinite(given).all():
+        raise ValueError(f"features have shape {own.shape}; they must be {shape} and one axis of channels.")
+    if not np.isfinite(own).all():
         raise ValueError("features contain NaN or infinity; fill them first.")
-    return given
+    return own
 
 
 def _places(shape: tuple[int, ...]) -> NDArray[np.float32]:
     """Column and row (and slice) of each pixel at unit deviation; that of 0 to n - 1 is known."""
-    places = np.zeros((*shape, len(shape)), dtype=np.float32)
+    coordinates = np.zeros((*shape, len(shape)), dtype=np.float32)
     for axis, size in enumerate(shape):
         if size > 1:
             along = (np.arange(size) - (size - 1) / 2) / np.sqrt((size**2 - 1) / 12)
-            places[..., -1 - axis] = along.reshape(-1, *(1,) * (len(shape) - 1 - axis))
-    return places
+            coordinates[..., -1 - axis] = along.reshape(-1, *(1,) * (len(shape) - 1 - axis))
+    return coordinates
 
 
 def shrink_features(features: Features, shrink: Callable[[NDArray[Any]], NDArray[Any]]) -> Features:
@@ -268,7 +272,7 @@ def shrink_features(features: Features, shrink: Callable[[NDArray[Any]], NDArray
     'lab'
     """
     if isinstance(features, (list, tuple)):
-        return [shrink_features(part, shrink) for part in features]
+        return [shrink_features(feature, shrink) for feature in features]
     if isinstance(features, str) or callable(features):
         return features
     return shrink(np.asarray(features, dtype=np.float32))

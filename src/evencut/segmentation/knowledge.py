@@ -1,4 +1,4 @@
-"""What is known of the labels before the work begins, at every size, cut to the part of the image worth looking at."""
+"""What is known of the labels before the work begins, at every size, cut to the relevant part of the image."""
 
 from __future__ import annotations
 
@@ -68,16 +68,9 @@ class KnownLevels:
             )
         return replace(self, known=tuple(known))
 
-    def with_rim(self) -> tuple[Labels, ...]:
-        """The known labels with the outermost pixels for background where nothing else is known of them."""
-        levels = tuple(known.copy() for known in self.known)
-        for known in levels:
-            known[rim_of(known.shape) & (known < 0)] = 0
-        return levels
-
 
 def _smaller(window: Slices, step: Steps) -> Slices:
-    return tuple(slice(part.start // times, -(-part.stop // times)) for part, times in zip(window, step))
+    return tuple(slice(span.start // times, -(-span.stop // times)) for span, times in zip(window, step))
 
 
 _SURROUNDINGS = 2
@@ -96,11 +89,9 @@ class Knowledge:
     frame : tuple of slice
         The part of the image that is looked at; what follows has its size.
     levels : KnownLevels
-        Codes of known labels at full size, and at smaller sizes once they are asked for.
+        Codes of known labels at full size, and at smaller sizes once they are needed.
     around : ndarray of bool or None
         The outside of the box.
-    hard : bool
-        Whether the outside of the box is known to be background.
     guess : ndarray of bool or None
         A first guess of the object.
     clicks : tuple of Click
@@ -114,7 +105,6 @@ class Knowledge:
     frame: Slices
     levels: KnownLevels
     around: Mask | None
-    hard: bool
     guess: Mask | None
     clicks: tuple[Click, ...] = ()
     waiting: tuple[Click, ...] = ()
@@ -127,33 +117,29 @@ class Knowledge:
     @property
     def outside(self) -> Mask | None:
         """The outside of the box where that cannot be object."""
-        return self.around if self.hard else None
+        return self.levels.outside[0]
 
     @property
     def is_begun_by_clicks(self) -> bool:
         """Whether clicks alone, and strokes, say where the object is."""
         return bool(self.clicks) and self.around is None and self.guess is None
 
-    def for_sizes(self, steps: Sequence[Steps]) -> Knowledge:
-        """The same, with what is known at the sizes that the steps lead to."""
-        return replace(self, levels=self.levels.deepened(steps))
-
     @property
     def known_levels(self) -> tuple[Labels, ...]:
         """Known labels at every size; where nothing else is known of the background, the rim stands for it."""
         if self.around is not None or self.guess is not None or (self.known == 0).any():
             return self.levels.known
-        return self.levels.with_rim()
+        return tuple(np.where(rim_of(known.shape) & (known < 0), 0, known) for known in self.levels.known)
 
     def with_click(self, click: Click, radius: float | None = None) -> Knowledge:
-        """The same with one more click (in pixels of the frame), which overrules what was known within the radius."""
+        """The same with another click (in pixels of the frame), which overrules what was known within the radius."""
         return replace(self, levels=self.levels.with_click(click, radius), clicks=(*self.clicks, click))
 
     def in_frame(self, clicks: tuple[Click, ...]) -> list[Click]:
         """Clicks on the whole image in pixels of the frame; background beyond it is known already."""
         inside = []
         for click in clicks:
-            moved = click._replace(at=tuple(at - part.start for at, part in zip(click.at, self.frame)))
+            moved = click._replace(at=tuple(at - span.start for at, span in zip(click.at, self.frame)))
             if all(0 <= at < size for at, size in zip(moved.at, self.known.shape)):
                 inside.append(moved)
             elif click.is_object:
@@ -191,7 +177,7 @@ def gather(
     array([[ 0, -1, -1,  0]], dtype=int16)
     """
     known = np.full(shape, -1, dtype=np.int16)
-    around = None if box is None else outside_of(check_box(box, shape), shape)
+    outside = None if box is None else outside_of(check_box(box, shape), shape)
     strokes = None if scribbles is None else check_scribbles(scribbles, shape)
     points = () if clicks is None else check_clicks(clicks, shape)
     if box is not None or mask is not None or points:
@@ -204,8 +190,8 @@ def gather(
             )
     else:
         raise ValueError("give a box, clicks, scribbles or a mask; for regions without any, use partition().")
-    if around is not None and hard:
-        known[around] = 0
+    if outside is not None and hard:
+        known[outside] = 0
     if strokes is not None:
         codes = _codes(strokes, names)
         known = np.where(codes < 0, known, codes)
@@ -214,12 +200,12 @@ def gather(
     for click in points:
         if click.is_object:
             clicked[click.at] = 1
-    frame = _frame(clicked, around if hard else None, guess)
-    around, guess = (None if part is None else part[frame] for part in (around, guess))
-    levels = KnownLevels((known[frame],), (around if hard else None,), len(names), spacing=spacing)
-    knowledge = Knowledge(names, shape, frame, levels, around, hard, guess)
+    frame = _frame(clicked, outside if hard else None, guess)
+    outside, guess = (None if span is None else span[frame] for span in (outside, guess))
+    levels = KnownLevels((known[frame],), (outside if hard else None,), len(names), spacing=spacing)
+    knowledge = Knowledge(names, shape, frame, levels, outside, guess)
     waiting = list(knowledge.in_frame(points))
-    if around is None and guess is None and points and not (known == 1).any():
+    if outside is None and guess is None and points and not (known == 1).any():
         first = next((click for click in waiting if click.is_object), None)
         if first is None:
             raise ValueError("clicks show background only; add one on the object, or a box.")
@@ -229,17 +215,17 @@ def gather(
 
 
 def _frame(known: Labels, outside: Mask | None, guess: Mask | None) -> Slices:
-    """The part of the image worth looking at: around a small hard box its surroundings, else everything."""
+    """The relevant part of the image: around a small hard box its surroundings, else everything."""
     everything = everywhere(known.shape)
     if outside is None:
         return everything
-    wanted = ~outside | (known > 0) | (False if guess is None else guess)
+    relevant = ~outside | (known > 0) | (False if guess is None else guess)
     frame = tuple(
         slice(
-            max(0, part.start - _SURROUNDINGS * (part.stop - part.start)),
-            min(part.stop + _SURROUNDINGS * (part.stop - part.start), size),
+            max(0, span.start - _SURROUNDINGS * (span.stop - span.start)),
+            min(span.stop + _SURROUNDINGS * (span.stop - span.start), size),
         )
-        for part, size in zip(window_of(wanted), known.shape)
+        for span, size in zip(window_of(relevant), known.shape)
     )
     return frame if known[frame].size < known.size / 4 else everything
 

@@ -6,14 +6,14 @@ even ground around the click, nothing behind a contour.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._runtime import warn_user
-from .distances import geodesic_distance
 from .grid import Labels, Mask, Shape, Slices, Steps, halve
 
 #: The first corner of a box in pixels and the last, x first; the last is not inside.
@@ -38,18 +38,18 @@ def check_box(box: ArrayLike, shape: Shape) -> Box:
     numbers = np.asarray(box, dtype=np.float64)
     if numbers.shape != (2 * n_axes,) or not np.isfinite(numbers).all():
         raise ValueError(f"box={box!r} must be {'four' if n_axes == 2 else 'six'} numbers: {corners}.")
-    asked = tuple(int(value) for value in np.rint(numbers))
-    first, last, sides = asked[:n_axes], asked[n_axes:], shape[::-1]
+    rounded = tuple(int(value) for value in np.rint(numbers))
+    first, last, sides = rounded[:n_axes], rounded[n_axes:], shape[::-1]
     size = " by ".join(map(str, sides))
     if any(begin >= end for begin, end in zip(first, last)):
         needs = " and ".join(f"{axis}0 < {axis}1" for axis in "xyz"[:n_axes])
-        raise ValueError(f"box={asked} is empty; it must have {needs}.")
+        raise ValueError(f"box={rounded} is empty; it must have {needs}.")
     first = tuple(max(begin, 0) for begin in first)
     last = tuple(min(end, side) for end, side in zip(last, sides))
     if any(begin >= end for begin, end in zip(first, last)):
-        raise ValueError(f"box={asked} lies outside the image of {size} pixels.")
-    if first + last != asked:
-        warn_user(f"box={asked} is clipped to the image: {first + last}.")
+        raise ValueError(f"box={rounded} lies outside the image of {size} pixels.")
+    if first + last != rounded:
+        warn_user(f"box={rounded} is clipped to the image: {first + last}.")
     covered = np.prod([(end - begin) / side for begin, end, side in zip(first, last, sides)])
     if covered > _NEARLY_ALL and min(shape) >= 3:
         if covered == 1:
@@ -125,13 +125,13 @@ def halve_known(
     """
     strokes = known if outside is None else np.where(outside & (known == 0), known.dtype.type(-1), known)
     coarse = np.full([-(-length // step) for length, step in zip(known.shape, steps)], -1, dtype=known.dtype)
-    most = np.zeros(coarse.shape, dtype=np.float32)
+    largest_share = np.zeros(coarse.shape, dtype=np.float32)
     for label in range(n_labels):
         marked = strokes == label
         if marked.any():
             share = halve(marked, steps)
-            wins = share > most
-            coarse[wins], most[wins] = label, share[wins]
+            wins = share > largest_share
+            coarse[wins], largest_share[wins] = label, share[wins]
     if outside is not None:
         coarse[(coarse < 0) & (halve(outside, steps) >= 0.5)] = 0
     return coarse
@@ -180,8 +180,8 @@ def check_clicks(clicks: Iterable[Any], shape: Shape) -> tuple[Click, ...]:
             raise ValueError(f"click {click!r} is called {kind!r}; call it 'object' or 'background'.")
         if not (np.isfinite(numbers).all() and all(0 <= at < size for at, size in zip(reversed(numbers), shape))):
             size = " by ".join(str(length) for length in reversed(shape))
-            said = ", ".join(str(number) for number in place)
-            raise ValueError(f"click ({said}) lies outside the image of {size} pixels.")
+            text = ", ".join(str(number) for number in place)
+            raise ValueError(f"click ({text}) lies outside the image of {size} pixels.")
         checked.append(Click(tuple(int(at) for at in reversed(numbers)), kind == _OBJECT))
     if not checked:
         raise ValueError(f"clicks are empty; give at least one ({axes}, 'object').")
@@ -194,15 +194,44 @@ def check_clicks(clicks: Iterable[Any], shape: Shape) -> tuple[Click, ...]:
     return tuple(checked)
 
 
-def pin_radius(shape: Shape, most: float = np.inf) -> float:
-    """The radius of the ball that a click fixes: 5, less in small images; at most about `most`, but its neighbours.
+def pin_radius(shape: Shape, largest: float = np.inf) -> float:
+    """The radius of the ball that a click fixes: 5, less in small images; at most about `largest`, but its neighbours.
 
     Examples
     --------
     >>> pin_radius((300, 400)), pin_radius((300, 400), 2.5), pin_radius((60, 60))
     (5, 2.5, 0)
     """
-    return min(_RADIUS, int(np.hypot.reduce(shape) / 100), max(1.0, most))
+    return min(_RADIUS, int(np.hypot.reduce(shape) / 100), max(1.0, largest))
+
+
+def window_around(click: Click, reach: float, shape: Shape, spacing: tuple[float, ...]) -> Slices:
+    """The part of the grid within `reach` of a click along every axis.
+
+    Examples
+    --------
+    >>> window_around(Click((5, 1), True), 2.0, (9, 9), (2.0, 1.0))
+    (slice(4, 7, None), slice(0, 4, None))
+    """
+    return tuple(
+        slice(max(0, at - int(reach / side)), min(size, at + int(reach / side) + 1))
+        for at, size, side in zip(click.at, shape, spacing)
+    )
+
+
+def squared_distances(
+    window: Slices, centre: Sequence[float] | NDArray[Any], spacing: tuple[float, ...]
+) -> NDArray[np.float64]:
+    """From a point to every pixel of a window.
+
+    Examples
+    --------
+    >>> squared_distances((slice(0, 2), slice(1, 3)), (0, 1), (2.0, 1.0))
+    array([[0., 1.],
+           [4., 5.]])
+    """
+    along = [((np.arange(span.start, span.stop) - at) * side) ** 2 for span, at, side in zip(window, centre, spacing)]
+    return np.asarray(reduce(np.add.outer, along), dtype=np.float64)
 
 
 def footprint(
@@ -216,13 +245,9 @@ def footprint(
     ((slice(20, 21, None), slice(20, 21, None)), array([[ True]]))
     """
     radius = pin_radius(shape) if radius is None else radius
-    window, squared = [], np.zeros((1,) * len(shape))
-    for axis, (centre, size, side) in enumerate(zip(click.at, shape, spacing or (1.0,) * len(shape))):
-        reach = int(radius / side)
-        along = np.arange(max(0, centre - reach), min(centre + reach + 1, size))
-        squared = squared + (((along - centre) * side) ** 2).reshape(-1, *(1,) * (len(shape) - 1 - axis))
-        window.append(slice(int(along[0]), int(along[-1]) + 1))
-    return tuple(window), squared <= radius**2
+    spacing = spacing or (1.0,) * len(shape)
+    window = window_around(click, radius, shape, spacing)
+    return window, squared_distances(window, click.at, spacing) <= radius**2
 
 
 def seeds_of(clicks: Iterable[Click], shape: Shape, factor: Steps) -> NDArray[np.bool_]:
@@ -237,52 +262,3 @@ def seeds_of(clicks: Iterable[Click], shape: Shape, factor: Steps) -> NDArray[np
     for click in clicks:
         seeds[tuple(min(at // times, size - 1) for at, times, size in zip(click.at, factor, shape))] = True
     return seeds
-
-
-def click_evidence(
-    ground: NDArray[np.float64],
-    clicks: Iterable[Click],
-    factor: Steps,
-    *,
-    strength: float,
-    reach: float,
-    step: float,
-    spacing: tuple[float, ...] | None = None,
-) -> NDArray[np.float64]:
-    r"""What each pixel pays for contradicting the clicks, of shape (n_pixels, 2).
-
-    .. math:: \lambda\, e^{-(g(p) / \tau)^2}
-
-    with g the geodesic distance to the nearest click of the other label.
-
-    Parameters
-    ----------
-    ground : ndarray of shape (..., n_channels)
-    clicks : iterable of Click
-        In pixels of the image `factor` times larger.
-    factor : tuple of int
-    strength, reach : float
-        :math:`\lambda` and :math:`\tau`.
-    step : float
-        Of the geodesic distance.
-    spacing : tuple of float, optional
-        Length of a voxel along each axis.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> even = np.zeros((1, 3, 1))
-    >>> click_evidence(even, [Click((0, 0), True)], (1, 1), strength=4.0, reach=1.0, step=1.0).round(2)
-    array([[4.  , 0.  ],
-           [1.47, 0.  ],
-           [0.07, 0.  ]])
-    """
-    clicks = tuple(clicks)
-    evidence = np.zeros((ground[..., 0].size, 2))
-    for code in (0, 1):
-        same = [click for click in clicks if click.code == code]
-        if same:
-            seeds = seeds_of(same, ground.shape[:-1], factor)
-            distance = geodesic_distance(ground, seeds, step=step, spacing=spacing)
-            evidence[:, 1 - code] = strength * np.exp(-((distance.ravel() / reach) ** 2))
-    return evidence

@@ -43,7 +43,7 @@ class Segmentation:
         Place in `label_names` of the label of each pixel.
     energy : float
         Criterion plus boundary term at the working size, in the paper's sign: lower is better. This and what follows
-        describe the rounds of the first answer; clicks that correct it leave them as they are.
+        describe the rounds of the first answer; clicks that correct it do not change them.
     trace : tuple of float
         Energy of the start and after each round. It never rises for the ratio criteria; for the entropy criterion
         the best labelling is kept.
@@ -72,16 +72,12 @@ class Segmentation:
     previous: Segmentation | None = field(default=None, repr=False)
     _state: State | None = field(default=None, repr=False)
 
-    @property
+    @cached_property
     def labels(self) -> NDArray[np.int64]:
         """Label of each pixel: 1 background and 2 object from a box or clicks, the labels of the scribbles otherwise.
 
         Made when it is first asked for: of a large photo it takes more time than a click.
         """
-        return self._labels
-
-    @cached_property
-    def _labels(self) -> NDArray[np.int64]:
         return named(self.codes, self.label_names)
 
     @property

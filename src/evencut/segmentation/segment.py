@@ -16,7 +16,7 @@ from ..neighbors import kneighbors
 from ..solvers import solve
 from .affinity import CellKNN
 from .engine import Clock, Engine
-from .grid import MOST_DRAWN, Shape, Sizes, Slices
+from .grid import MOST_DRAWN, Mask, Shape, Sizes, Slices
 from .images import Features, as_image, shrink_features
 from .knowledge import Knowledge, gather
 from .result import Segmentation
@@ -140,7 +140,7 @@ def segment(
     radius = check_size(size, clicks, spacing, n_axes)
     clock = Clock()
     engine = build_engine(pixels, features, knowledge, settings, random_state, clock)
-    return first_answer(engine, knowledge, clock, radius)
+    return first_answer(engine, knowledge, clock, radius).result(clock)
 
 
 def prepare(image: ArrayLike) -> State:
@@ -172,10 +172,10 @@ def build_engine(
     clock: Clock,
 ) -> Engine:
     """The machine for the part of an image that the hints ask for."""
-    part = pixels[knowledge.frame]
+    crop = pixels[knowledge.frame]
     # A few pixels nearly always suffice to see it.
-    one = part[(0,) * (part.ndim - 1)]
-    if not (part[(slice(None, None, 16),) * (part.ndim - 1)] != one).any() and not (part != one).any():
+    color = crop[(0,) * (crop.ndim - 1)]
+    if not (crop[(slice(None, None, 16),) * (crop.ndim - 1)] != color).any() and not (crop != color).any():
         raise ValueError("image has the same colour everywhere; nothing distinguishes an object.")
     if isinstance(features, str) and features == "auto":
         # The ratio criteria and the Gaussian are there for the paper's sake, which compares colours.
@@ -185,7 +185,7 @@ def build_engine(
     rng = np.random.default_rng(0 if random_state is None else random_state)
     in_box = knowledge.around is not None
     spacing = knowledge.levels.spacing
-    return Engine(part, features, len(knowledge.names), settings, rng, clock, in_box=in_box, spacing=spacing)
+    return Engine(crop, features, len(knowledge.names), settings, rng, clock, in_box=in_box, spacing=spacing)
 
 
 def axes_of(image: ArrayLike, spacing: ArrayLike | None, box: ArrayLike | None, clicks: Sequence[Any] | None) -> int:
@@ -263,7 +263,7 @@ def shape_of(pixels: NDArray[np.float32]) -> Shape:
 
 
 def _crop(channels: NDArray[np.float32], frame: Slices, shape: Shape) -> NDArray[np.float32]:
-    # Features of a wrong shape stay as they are: the complaint comes where they are used.
+    # Features of a wrong shape are left unchanged: the complaint comes where they are used.
     return channels[frame] if channels.shape[: len(shape)] == shape else channels
 
 
@@ -284,6 +284,19 @@ class ObjectMasks:
 
     labels: NDArray[np.int64]
     objects: tuple[Segmentation, ...]
+
+    @property
+    def label_names(self) -> NDArray[np.int64]:
+        """The labels that pixels can have: 0 and the numbers of the objects."""
+        return np.arange(len(self.objects) + 1)
+
+    @property
+    def timings(self) -> dict[str, float]:
+        """Seconds of CPU time of each step, over all objects."""
+        spent: dict[str, float] = {}
+        for result in self.objects:
+            spent |= {step: spent.get(step, 0.0) + seconds for step, seconds in result.timings.items()}
+        return spent
 
     @property
     def masks(self) -> list[NDArray[np.bool_]]:
@@ -339,35 +352,32 @@ def segment_many(
         strange = set(prompt) - set(_PROMPTS)
         if strange:
             raise ValueError(f"prompt {number} has {sorted(strange)[0]!r}; it may have {', '.join(_PROMPTS)}.")
-        others = [(*at, "background") for i, some in enumerate(clicks) if i != number for *at, _ in some]
-        hints = {**prompt, "clicks": [*(prompt.get("clicks") or ()), *others] or None}
+        elsewhere = [(*at, "background") for i, some in enumerate(clicks) if i != number for *at, _ in some]
+        hints = {**prompt, "clicks": [*(prompt.get("clicks") or ()), *elsewhere] or None}
         if not any(prompt.get(key) is not None for key in _PROMPTS):
             raise ValueError(f"prompt {number} is empty; give it a box, clicks, scribbles or a mask.")
         knowledge = gather(shape, **hints, hard=settings.hard, spacing=sides)
-        clock, place = Clock(), tuple((part.start, part.stop) for part in knowledge.frame)
+        clock, place = Clock(), tuple((crop.start, crop.stop) for crop in knowledge.frame)
         if (place, False) not in engines:
             engines[place, False] = build_engine(pixels, features, knowledge, settings, random_state, clock)
         has_clicks = bool(knowledge.clicks or knowledge.waiting)
         if (place, has_clicks) not in engines:
             engines[place, True] = engines[place, False].localized(clock)
         engine = engines[place, has_clicks].varied(in_box=knowledge.around is not None)
-        result = first_answer(engine, knowledge, clock)
-        objects.append(result)
-        claims.append(_claim(result))
+        state = first_answer(engine, knowledge, clock)
+        objects.append(state.result(clock))
+        claims.append(_claim(objects[-1].mask, state.knowledge))
     strength = np.stack(claims)
     winner = strength.argmax(axis=0)
     labels = np.where(strength.max(axis=0) > 0, winner + 1, 0)
     return ObjectMasks(labels, tuple(objects))
 
 
-def _claim(result: Segmentation) -> NDArray[np.float32]:
+def _claim(mask: Mask, knowledge: Knowledge) -> NDArray[np.float32]:
     """How much each pixel of the object is its own: the depth inside the mask, beyond doubt where it is known."""
     from scipy.ndimage import distance_transform_edt
 
-    if result._state is None:
-        raise ValueError("a segmentation without a state makes no claim.")
-    knowledge = result._state.knowledge
-    depth = distance_transform_edt(np.pad(result.mask, 1), sampling=knowledge.levels.spacing)
+    depth = distance_transform_edt(np.pad(mask, 1), sampling=knowledge.levels.spacing)
     claim = depth[(slice(1, -1),) * depth.ndim].astype(np.float32)
     claim[knowledge.frame][knowledge.known == 1] = np.inf
     return claim
@@ -434,17 +444,17 @@ def partition(
     with clock("start"):
         start = _start(engine.points, n_regions, rng).reshape(engine.channels.shape[:-1])
     free = [np.full(level.shape[:-1], -1, dtype=np.int64) for level in engine.images]
-    answer = engine.solve(free, [start], clock)
-    order = np.argsort(-np.bincount(answer.labels.ravel(), minlength=n_regions), kind="stable")
+    levels, rounds, weight = engine.solve(free, [start], clock)
+    order = np.argsort(-np.bincount(levels[0].ravel(), minlength=n_regions), kind="stable")
     place = np.empty(n_regions, dtype=np.int64)
     place[order] = np.arange(n_regions)
     return Segmentation(
-        codes=place[answer.labels],
-        energy=answer.rounds.step.energy,
-        trace=answer.rounds.trace,
-        n_iter=len(answer.rounds.trace) - 1,
-        converged=answer.rounds.converged,
-        smoothness=answer.smoothness,
+        codes=place[levels[0]],
+        energy=rounds.step.energy,
+        trace=rounds.trace,
+        n_iter=len(rounds.trace) - 1,
+        converged=rounds.converged,
+        smoothness=weight,
         timings=clock.seconds,
         label_names=np.arange(1, n_regions + 1),
     )

@@ -27,7 +27,7 @@ from .distances import (
 from .engine import Clock, Engine
 from .grid import Labels, Mask, Steps, halve, rim_of, window_of
 from .knowledge import Knowledge, gather
-from .prompts import Click, check_clicks, click_evidence
+from .prompts import Click, check_clicks, seeds_of
 from .result import Segmentation
 from .walks import Walker
 
@@ -38,31 +38,30 @@ _SHELL = 2
 
 
 def evidence_of(engine: Engine, knowledge: Knowledge) -> NDArray[np.float64] | None:
-    """What the clicks and the shape of the box say about every pixel of the working size; None without either."""
-    settings, shape = engine.settings, engine.channels.shape
-    evidence = None
-    if knowledge.clicks:
-        evidence = click_evidence(
-            engine.ground,
-            knowledge.clicks,
-            engine.factor,
-            strength=settings.click_strength,
-            reach=settings.click_reach,
-            step=settings.click_step,
-            spacing=engine.spacing,
-        )
-        if knowledge.is_begun_by_clicks:
-            distance = geodesic_distance(
-                engine.ground, rim_of(shape[:-1]), step=settings.click_step, spacing=engine.spacing
-            )
-            evidence[:, 1] += settings.rim_strength * np.exp(-((distance.ravel() / settings.click_reach) ** 2))
+    r"""What every pixel of the working size pays for contradicting clicks or the shape of the box; None without either.
+
+    .. math:: \lambda\, e^{-(g(p) / \tau)^2}
+
+    for clicks, with g the geodesic distance to the nearest one of the other label.
+    """
+    settings, shape = engine.settings, engine.channels.shape[:-1]
+    evidence = np.zeros((int(np.prod(shape)), engine.n_labels))
+
+    def nearness(seeds: Mask) -> NDArray[np.float64]:
+        distance = geodesic_distance(engine.ground, seeds, step=settings.click_step, spacing=engine.spacing)
+        return np.exp(-((distance.ravel() / settings.click_reach) ** 2))
+
+    for code in (0, 1):
+        same = [click for click in knowledge.clicks if click.code == code]
+        if same:
+            evidence[:, 1 - code] = settings.click_strength * nearness(seeds_of(same, shape, engine.factor))
+    if knowledge.is_begun_by_clicks:
+        evidence[:, 1] += settings.rim_strength * nearness(rim_of(shape))
     if knowledge.around is not None and settings.criterion == "entropy":
         box = list(zip(window_of(~knowledge.around), engine.factor))
-        first, last = [part.start / times for part, times in box], [part.stop / times for part, times in box]
-        place = off_centre(first, last, shape[:-1]).ravel()
-        evidence = np.zeros((place.size, 2)) if evidence is None else evidence
-        evidence[:, 1] += settings.centrality * place
-    return evidence
+        first, last = [span.start / times for span, times in box], [span.stop / times for span, times in box]
+        evidence[:, 1] += settings.centrality * off_centre(first, last, shape).ravel()
+    return evidence if evidence.any() else None
 
 
 class Rounds(NamedTuple):
@@ -108,7 +107,7 @@ class State:
         knowledge = self.knowledge.with_strokes(scribbles)
         if self.field is not None:
             with clock("walk"):
-                return _painted(replace(self, engine=engine, knowledge=knowledge), clock)
+                return _painted(replace(self, engine=engine, knowledge=knowledge)).result(clock)
         known = knowledge.known_levels
         with clock("start"):
             coarse = self.coarse
@@ -116,9 +115,9 @@ class State:
                 coarse = _shrunk(self.labels == 1, engine.sizes.steps).astype(np.int64)
             labels = follow_strokes(engine.channels, coarse, known[-1], engine.n_labels)
             if not np.bincount(labels.ravel(), minlength=engine.n_labels).all():
-                # The stroke is like all of a label: it speaks for itself only.
+                # The stroke resembles all of a label: it changes nothing beyond itself.
                 labels = np.where(known[-1] < 0, coarse, known[-1])
-        return _Round(engine, knowledge, clock).solve([labels])
+        return _Round(engine, knowledge, clock).solve([labels]).result(clock)
 
     def with_clicks(self, clicks: Iterable[Any]) -> Segmentation:
         """The answer after more clicks, one after the other."""
@@ -127,7 +126,8 @@ class State:
         more = self.knowledge.in_frame(check_clicks(clicks, self.knowledge.shape))
         if not more:
             raise ValueError("every click lies on what is known to be background: far outside the box.")
-        return self.after(more, Clock())
+        clock = Clock()
+        return self.after(more, clock).result(clock)
 
     def begun_anew(self, clicks: Iterable[Any]) -> Segmentation:
         """The answer to first clicks on the same image."""
@@ -135,10 +135,11 @@ class State:
             raise ValueError("this segmentation was not begun by clicks; use segment() with clicks.")
         hard, spacing = self.engine.settings.hard, self.knowledge.levels.spacing
         knowledge = gather(self.knowledge.shape, clicks=clicks, hard=hard, spacing=spacing)
-        return first_answer(self.engine, knowledge, Clock())
+        clock = Clock()
+        return first_answer(self.engine, knowledge, clock).result(clock)
 
-    def after(self, clicks: Iterable[Click], clock: Clock) -> Segmentation:
-        """The answer after clicks in pixels of the frame, at least one."""
+    def after(self, clicks: Iterable[Click], clock: Clock) -> State:
+        """The state after clicks in pixels of the frame, at least one."""
         # Walks in volumes need no graph of the pixels.
         engine = self.engine.localized(clock) if self.labels.ndim == 2 else self.engine
         knowledge, labels, deepest, field = self.knowledge, self.labels, self.deepest, self.field
@@ -150,12 +151,33 @@ class State:
                 if field is None:
                     field = np.where(labels == 1, 127, -127).astype(np.int8)
                 field, labels, knowledge = Walker(engine).correct(field, labels, knowledge, click)
-        return _result(State(engine, knowledge, labels, self.rounds, None, deepest, field), clock)
+        return State(engine, knowledge, labels, self.rounds, None, deepest, field)
+
+    def with_field(self, field: NDArray[np.int8]) -> State:
+        """The state whose labels are the signs of a field."""
+        labels = Walker(self.engine).labels_of(field, self.knowledge.known)
+        return replace(self, labels=labels, coarse=None, field=field)
+
+    def result(self, clock: Clock) -> Segmentation:
+        """The answer for the user: of the whole image, with the names of the labels."""
+        knowledge, rounds, codes = self.knowledge, self.rounds, self.labels
+        if codes.shape != knowledge.shape:
+            codes = np.zeros(knowledge.shape, dtype=codes.dtype)
+            codes[knowledge.frame] = self.labels
+        return Segmentation(
+            codes=codes,
+            energy=min(rounds.trace),
+            trace=rounds.trace,
+            n_iter=len(rounds.trace) - 1,
+            converged=rounds.converged,
+            smoothness=rounds.smoothness,
+            timings=clock.seconds,
+            label_names=knowledge.names,
+            _state=self,
+        )
 
 
-def first_answer(
-    engine: Engine, knowledge: Knowledge, clock: Clock, size: float | None = None
-) -> Segmentation:
+def first_answer(engine: Engine, knowledge: Knowledge, clock: Clock, size: float | None = None) -> State:
     """Find a start, then solve; a start too strict for the object to fill its box gives way to the next.
 
     Where contrast does not carry the answer to a click or strokes in a volume, or it is far from the size that was
@@ -165,52 +187,52 @@ def first_answer(
     waiting, knowledge = knowledge.waiting, replace(knowledge, waiting=())
     if knowledge.clicks:
         engine = engine.localized(clock)
-    knowledge = knowledge.for_sizes(engine.sizes.steps)
+    knowledge = replace(knowledge, levels=knowledge.levels.deepened(engine.sizes.steps))
     known = knowledge.known_levels
-    around = None if knowledge.around is None else _shrunk(knowledge.around, engine.sizes.steps)
-    if around is not None and around.all():
+    outside = None if knowledge.around is None else _shrunk(knowledge.around, engine.sizes.steps)
+    if outside is not None and outside.all():
         raise ValueError("the box is too small to be seen at the working size; use hard=True or more working_pixels.")
-    starts = _starts(engine, knowledge, known[-1], around, clock)
-    fills_its_box = None if knowledge.guess is not None else around
+    starts = _starts(engine, knowledge, known[-1], outside, clock)
+    fills_its_box = None if knowledge.guess is not None else outside
     first = _Round(engine, knowledge, clock, fills_its_box).solve(starts)
-    if len(knowledge.shape) == 3 and around is None and knowledge.guess is None and first._state is not None:
+    if len(knowledge.shape) == 3 and outside is None and knowledge.guess is None:
         with clock("walk"):
-            first = _walked(first, first._state, clock, size)
-    return first._state.after(waiting, clock) if waiting and first._state is not None else first
+            first = _walked(first, size)
+    return first.after(waiting, clock) if waiting else first
 
 
 def _starts(
-    engine: Engine, knowledge: Knowledge, known: Labels, around: Mask | None, clock: Clock
+    engine: Engine, knowledge: Knowledge, known: Labels, outside: Mask | None, clock: Clock
 ) -> Iterator[Labels]:
     settings = engine.settings
     with clock("start"):
         if knowledge.guess is not None:
-            rough: list[Labels] = [_shrunk(knowledge.guess, engine.sizes.steps).astype(np.int64)]
-        elif around is None:
-            rough = [start_from_strokes(engine.channels, known, engine.n_labels)]
+            guesses: list[Labels] = [_shrunk(knowledge.guess, engine.sizes.steps).astype(np.int64)]
+        elif outside is None:
+            guesses = [start_from_strokes(engine.channels, known, engine.n_labels)]
         elif settings.start == "box":
-            rough = [(~around).astype(np.int64)]
+            guesses = [(~outside).astype(np.int64)]
         else:
-            # A soft box is no constraint, but its outside is still where the start takes the background from.
-            rough = starts_from_box(engine.channels, around, settings.strictness)
-    for labels in rough:
+            # A soft box does not constrain labels, but its outside is still where the start takes the background from.
+            guesses = starts_from_box(engine.channels, outside, settings.strictness)
+    for labels in guesses:
         yield follow_strokes(engine.channels, labels, known, engine.n_labels)
 
 
 class _Round:
     """One call of the engine, with what this user's hints say about a good answer."""
 
-    def __init__(self, engine: Engine, knowledge: Knowledge, clock: Clock, around: Mask | None = None) -> None:
+    def __init__(self, engine: Engine, knowledge: Knowledge, clock: Clock, outside: Mask | None = None) -> None:
         self.engine = engine
         self.knowledge = knowledge
         self.known = knowledge.known_levels
         self.clock = clock
         self.free = self.known[-1] < 0
-        self.box = None if around is None else window_of(~around)
+        self.box = None if outside is None else window_of(~outside)
 
-    def solve(self, starts: Iterable[Labels]) -> Segmentation:
-        """The result; a warning where it says nothing."""
-        answer = self.engine.solve(
+    def solve(self, starts: Iterable[Labels]) -> State:
+        """The state that the rounds lead to; a warning where it says nothing."""
+        levels, rounds, smoothness = self.engine.solve(
             self.known,
             map(self._checked, starts),
             self.clock,
@@ -220,11 +242,14 @@ class _Round:
             flaw=self._emptiness,
             finish=self._only_what_was_clicked,
         )
-        coarse = answer.rounds.step.labels
-        if answer.rounds.lost_label or self._is_trivial(coarse):
-            _warn_of_trivial(float((coarse[self.free] == 1).mean()))
-        rounds = Rounds(answer.rounds.trace, answer.rounds.converged, answer.smoothness)
-        return _result(State(self.engine, self.knowledge, answer.labels, rounds, answer.levels[-1]), self.clock)
+        coarse = rounds.step.labels
+        if rounds.lost_label or self._is_trivial(coarse):
+            warn_user(
+                f"{(coarse[self.free] == 1).mean():.1%} of what was undecided came out as object even with a weak "
+                "boundary term: the colours do not tell object and background apart; add scribbles.",
+            )
+        summary = Rounds(rounds.trace, rounds.converged, smoothness)
+        return State(self.engine, self.knowledge, levels[0], summary, levels[-1])
 
     def _only_what_was_clicked(self, labels: Labels) -> Labels:
         """Without parts that only share the object's colours: an object begun by clicks is where the clicks are."""
@@ -253,31 +278,25 @@ class _Round:
         return 0.0 if self.box is None else max(0.0, largest_gap(labels == 1, self.box) - self.engine.settings.slack)
 
 
-def _walked(first: Segmentation, state: State, clock: Clock, size: float | None) -> Segmentation:
+def _walked(state: State, size: float | None) -> State:
     """The first answer in a volume, or one of walks where contrast does not carry it."""
-    engine, knowledge = state.engine, state.knowledge
-    settings = engine.settings
+    engine, knowledge, settings = state.engine, state.knowledge, state.engine.settings
     if len(knowledge.names) != 2 or settings.criterion != "entropy" or state.coarse is None:
-        return first
+        return state
     carried = contrast_of(engine.images[-1], state.coarse == 1) >= settings.volumes.contrast
     if size is not None and carried:
         n_voxels = np.count_nonzero(state.labels == 1) * np.prod(engine.sizes.spacings[0])
         carried = bool(0.5 < n_voxels / (4 / 3 * np.pi * size**3) < 2)
     if carried:
-        return first
+        return state
     if not knowledge.clicks:
-        return _painted(state, clock)
-    walker = Walker(engine)
-    field = walker.first_field(knowledge.clicks[0], size)
-    return _result(replace(state, labels=walker.labels_of(field, knowledge.known), coarse=None, field=field), clock)
+        return _painted(state)
+    return state.with_field(Walker(engine).first_field(knowledge.clicks[0], size))
 
 
-def _painted(state: State, clock: Clock) -> Segmentation:
+def _painted(state: State) -> State:
     """The answer to strokes by walks from them; beyond their reach the last field stays as it is."""
-    walker = Walker(state.engine)
-    field = walker.painted_field(state.field, state.labels, state.knowledge.levels)
-    labels = walker.labels_of(field, state.knowledge.known)
-    return _result(replace(state, labels=labels, coarse=None, field=field), clock)
+    return state.with_field(Walker(state.engine).painted_field(state.field, state.labels, state.knowledge.levels))
 
 
 def contrast_of(image: NDArray[np.floating], mask: Mask) -> float:
@@ -306,35 +325,9 @@ def contrast_of(image: NDArray[np.floating], mask: Mask) -> float:
     return best
 
 
-def _result(state: State, clock: Clock) -> Segmentation:
-    knowledge, rounds = state.knowledge, state.rounds
-    codes = state.labels
-    if codes.shape != knowledge.shape:
-        part, codes = codes, np.zeros(knowledge.shape, dtype=codes.dtype)
-        codes[knowledge.frame] = part
-    return Segmentation(
-        codes=codes,
-        energy=min(rounds.trace),
-        trace=rounds.trace,
-        n_iter=len(rounds.trace) - 1,
-        converged=rounds.converged,
-        smoothness=rounds.smoothness,
-        timings=clock.seconds,
-        label_names=knowledge.names,
-        _state=state,
-    )
-
-
 def _shrunk(region: Mask, steps: Iterable[Steps]) -> Mask:
     """The region at the working size: where it fills half."""
     share = region.astype(np.float32)
     for step in steps:
         share = halve(share, step)
     return share >= 0.5
-
-
-def _warn_of_trivial(share: float) -> None:
-    warn_user(
-        f"{share:.1%} of what was undecided came out as object even with a weak boundary term: the colours do not tell "
-        "object and background apart; add scribbles.",
-    )

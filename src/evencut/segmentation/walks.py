@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt, gaussian_filter, gaussian_filter1d
 
-from .corrections import depth_of, distances_from, size_for
+from .corrections import depth_of, size_for
 from .engine import Engine, enlarge_part
-from .grid import Labels, Slices, halve, scaled, window_of
+from .grid import Labels, Shape, Slices, absolute, everywhere, halve, relative, scaled, window_of
 from .knowledge import Knowledge, KnownLevels
-from .prompts import Click, pin_radius
+from .prompts import Click, pin_radius, squared_distances
 
 #: Pixels of a mask that its thickness is measured on.
 _ENOUGH = 300_000
@@ -32,7 +32,7 @@ _TOLERANCE, _MOST_STEPS = 1e-3, 300
 def thickness_of(click: Click, labels: Labels, spacing: tuple[float, ...]) -> float:
     """The most that a click can be deep: on the object the largest radius inside the mask, else that of the image.
 
-    What is missing is no thicker than what is there. In a large mask every second or third pixel is looked at.
+    What is missing is at most as thick as what is there. In a large mask every second or third pixel is looked at.
 
     Examples
     --------
@@ -71,13 +71,13 @@ class Walker:
         extent = float(np.prod(np.array(self.shape, dtype=float) * self.spacing) ** (1 / 3))
         reach = constants.reach * extent if size is None else size
         window, chance = self.potential(click, reach, ())
-        away = np.full(self.shape, np.inf, dtype=np.float32)
-        away[window] = -np.log(chance)
+        cost = np.full(self.shape, np.inf, dtype=np.float32)
+        cost[window] = -np.log(chance)
         level = constants.level
         if size is not None:
-            n_voxels = int(np.clip(4 / 3 * np.pi * size**3 / np.prod(self.spacing), 1, away.size - 1))
-            level = float(np.partition(away.ravel(), n_voxels)[n_voxels])
-        return _as_field(np.tanh(level - away))
+            n_voxels = int(np.clip(4 / 3 * np.pi * size**3 / np.prod(self.spacing), 1, cost.size - 1))
+            level = float(np.partition(cost.ravel(), n_voxels)[n_voxels])
+        return _as_field(np.tanh(level - cost))
 
     def painted_field(self, field: NDArray[np.int8] | None, labels: Labels, levels: KnownLevels) -> NDArray[np.int8]:
         """The field of strokes: each voxel to the stroke that a walker gets to, or as it was where that is too far.
@@ -87,45 +87,43 @@ class Walker:
         """
         known = levels.known[0]
         rate = 1e-4 / min(self.spacing) ** 2
-        before: NDArray[np.floating] = np.zeros(self.shape, dtype=np.float32)
+        previous: NDArray[np.floating] = np.zeros(self.shape, dtype=np.float32)
         if field is not None:
             wrong = (known >= 0) & (known != labels)
             right = np.where(known == 0, labels == 0, labels == 1)
-            away = np.asarray(distance_transform_edt(~right, sampling=self.spacing))[wrong]
-            depth = float(away.max(initial=1.5 * min(self.spacing)))
-            rate, before = 1 / (self.constants.wide * depth) ** 2, field / np.float32(127)
+            depths = np.asarray(distance_transform_edt(~right, sampling=self.spacing))[wrong]
+            depth = float(depths.max(initial=1.5 * min(self.spacing)))
+            rate, previous = 1 / (self.constants.wide * depth) ** 2, field / np.float32(127)
         level = len(self.engine.images) - 1
         coarse = levels.known[level]
         for step in self.sizes.steps:
-            before = halve(before, step)
-        everything = tuple(slice(0, size) for size in before.shape)
-        values, noise = self._values(level, everything)
+            previous = halve(previous, step)
+        values, noise = self._values(level, everywhere(previous.shape))
         sure = _CERTAIN * ((coarse == 1).astype(np.float32) - (coarse == 0))
         conductances = self._conductances(values, noise, self.sizes.spacings[level])
-        solved = walk(conductances, rate + np.abs(sure), rate * before + sure)
+        solved = walk(conductances, rate + np.abs(sure), rate * previous + sure)
         if level:
-            inner = tuple(slice(0, size) for size in self.shape)
-            solved = enlarge_part(solved[..., None], self.sizes.factor_to(level), inner, self.shape).reshape(self.shape)
+            solved = self._enlarged(solved, level, self.shape)
         return _as_field(np.clip(np.where(known < 0, solved, 2.0 * known - 1), -1, 1))
 
     def correct(
         self, field: NDArray[np.int8], labels: Labels, knowledge: Knowledge, click: Click
     ) -> tuple[NDArray[np.int8], Labels, Knowledge]:
-        """Field and labels after one more click, and what is known with it."""
+        """Field and labels after another click, and what is known with it."""
         constants, code = self.constants, click.code
         depth = min(depth_of(click, labels, self.spacing), thickness_of(click, labels, self.spacing))
         depth = max(depth, 1.5 * min(self.spacing))
         knowledge = knowledge.with_click(click, pin_radius(self.shape, constants.core * constants.wide * depth))
-        others = tuple(other for other in knowledge.clicks if other.code != code)
-        window, chance = self.potential(click, constants.wide * depth, others)
+        opposite = tuple(other for other in knowledge.clicks if other.code != code)
+        window, chance = self.potential(click, constants.wide * depth, opposite)
         share = np.exp(-((constants.fall * np.log(chance)) ** 2))
         in_reach = share > np.exp(-((constants.fall * constants.limit) ** 2))
-        part = window_of(in_reach)
-        window = tuple(slice(w.start + p.start, w.start + p.stop) for w, p in zip(window, part))
-        share, in_reach = share[part], in_reach[part]
+        span = window_of(in_reach)
+        window = absolute(span, window)
+        share, in_reach = share[span], in_reach[span]
         field, labels = field.copy(), labels.copy()
-        before = field[window].astype(np.float32)
-        field[window] = np.rint(before + share * ((127 if click.is_object else -127) - before))
+        previous = field[window].astype(np.float32)
+        field[window] = np.rint(previous + share * ((127 if click.is_object else -127) - previous))
         smooth = self._smoothed(field, window)
         labels[window] = np.where(in_reach, smooth > 0, labels[window])
         known = knowledge.known[window]
@@ -136,19 +134,16 @@ class Walker:
         """A window of the field without the roughness of single voxels."""
         widths = [self.constants.roundness / side for side in self.spacing]
         margins = [int(4 * width + 1) for width in widths]
-        larger = tuple(slice(max(0, part.start - more), part.stop + more) for part, more in zip(window, margins))
-        inner = tuple(
-            slice(part.start - large.start, part.stop - large.start) for part, large in zip(window, larger)
-        )
-        return gaussian_filter(field[larger].astype(np.float32), widths)[inner]
+        larger = tuple(slice(max(0, span.start - more), span.stop + more) for span, more in zip(window, margins))
+        return gaussian_filter(field[larger].astype(np.float32), widths)[relative(window, larger)]
 
     def labels_of(self, field: NDArray[np.int8], known: Labels) -> Labels:
         """The labels of a whole field."""
-        smooth = self._smoothed(field, tuple(slice(0, size) for size in self.shape))
+        smooth = self._smoothed(field, everywhere(self.shape))
         return np.where(known < 0, smooth > 0, known).astype(known.dtype)
 
     def potential(
-        self, click: Click, reach: float, others: tuple[Click, ...]
+        self, click: Click, reach: float, opposite: tuple[Click, ...]
     ) -> tuple[Slices, NDArray[np.float32]]:
         """The window of a click, and the chance that a walker gets from each voxel to the click before it dies.
 
@@ -156,28 +151,32 @@ class Walker:
         """
         constants = self.constants
         level, window = size_for(self.engine, click, constants.limit * reach, constants.most_voxels)
-        factor, spacing = self.sizes.factor_to(level), self.sizes.spacings[level]
+        factor, spacing = self.sizes.factor(0, level), self.sizes.spacings[level]
         values, noise = self._values(level, window)
         place = np.array([at // times for at, times in zip(click.at, factor)])
-        away = distances_from(window, place, spacing)
-        like = values[away <= min(spacing)].mean(axis=0)
+        distance = np.sqrt(squared_distances(window, place, spacing))
+        like = values[distance <= min(spacing)].mean(axis=0)
         unlike = ((values - like) ** 2).mean(axis=-1) / constants.like**2
         death = (1 + unlike) / reach**2
-        for other in others:
-            inside = tuple(at // times - part.start for at, times, part in zip(other.at, factor, window))
+        for other in opposite:
+            inside = tuple(at // times - span.start for at, times, span in zip(other.at, factor, window))
             if all(0 <= at < size for at, size in zip(inside, death.shape)):
                 death[inside] = _CERTAIN
-        seed = (away <= constants.core * reach) | (away == 0)
+        seed = (distance <= constants.core * reach) | (distance == 0)
         conductances = self._conductances(values, noise, spacing)
         chance = np.clip(walk(conductances, death + _CERTAIN * seed, _CERTAIN * seed), 1e-9, 1)
-        whole = tuple(
-            slice(part.start, min(part.stop, size)) for part, size in zip(scaled(window, factor), self.shape)
+        full_window = tuple(
+            slice(span.start, min(span.stop, size)) for span, size in zip(scaled(window, factor), self.shape)
         )
-        sizes = tuple(part.stop - part.start for part in whole)
+        sizes = tuple(span.stop - span.start for span in full_window)
         if level:
-            inner = tuple(slice(0, size) for size in sizes)
-            chance = enlarge_part(chance[..., None], factor, inner, sizes).reshape(sizes)
-        return whole, chance
+            chance = self._enlarged(chance, level, sizes)
+        return full_window, chance
+
+    def _enlarged(self, values: NDArray[np.float32], level: int, shape: Shape) -> NDArray[np.float32]:
+        """Values of a smaller size at full size."""
+        factor = self.sizes.factor(0, level)
+        return enlarge_part(values[..., None], factor, everywhere(shape), shape)[..., 0].astype(np.float32)
 
     def _values(self, level: int, window: Slices) -> tuple[NDArray[np.float32], float]:
         """Brightness in a window in deviations of the volume, smoothed at full size; variance of a step of noise."""
@@ -188,10 +187,10 @@ class Walker:
         widths = [self.constants.smoothing / side for side in self.spacing]
         kernels = [gaussian_filter1d(np.eye(1, 15, 7)[0], max(width, 1e-3)) for width in widths]
         # Variance of the mean that the filter takes, and of the step between two of them along each axis.
-        kept = np.array([(kernel**2).sum() for kernel in kernels])
+        shares = np.array([(kernel**2).sum() for kernel in kernels])
         shared = np.array([(kernel[1:] * kernel[:-1]).sum() for kernel in kernels])
-        steps = float(np.mean(2 * (kept - shared) / kept * np.prod(kept)))
-        smooth = np.sqrt(np.maximum(deviation**2 - (1 - np.prod(kept)) * noise**2, deviation**2 / 100))
+        steps = float(np.mean(2 * (shares - shared) / shares * np.prod(shares)))
+        smooth = np.sqrt(np.maximum(deviation**2 - (1 - np.prod(shares)) * noise**2, deviation**2 / 100))
         values = np.asarray(gaussian_filter(self.engine.images[0][window], [*widths, 0]) / smooth, dtype=np.float32)
         return values, float(np.mean(steps * (noise / smooth) ** 2))
 
@@ -199,13 +198,13 @@ class Walker:
         self, values: NDArray[np.float32], noise: float, spacing: tuple[float, ...]
     ) -> list[NDArray[np.float32]]:
         """How easily walkers step between neighbours along each axis: not over steps that noise does not make."""
-        scale, least = 1 / max(self.constants.edge * noise, 1e-6), self.constants.leak
-        found = []
+        scale, leak = 1 / max(self.constants.edge * noise, 1e-6), self.constants.leak
+        weights = []
         for axis, side in enumerate(spacing):
             step = np.diff(values, axis=axis)
             squared = np.einsum("...c,...c->...", step, step) / values.shape[-1]
-            found.append(((np.exp(-scale * squared) + least) / side**2).astype(np.float32))
-        return found
+            weights.append(((np.exp(-scale * squared) + leak) / side**2).astype(np.float32))
+        return weights
 
 
 def _as_field(values: NDArray[np.floating]) -> NDArray[np.int8]:
@@ -224,26 +223,26 @@ def walk(
     array([2., 2., 2.], dtype=float32)
     """
     diagonal, right = diagonal.astype(np.float32), right.astype(np.float32)
-    whole, pairs = diagonal.copy(), []
+    total_diagonal, pairs = diagonal.copy(), []
     for axis, weight in enumerate(conductances):
-        here, there = (
+        lower, upper = (
             tuple(cut if other == axis else slice(None) for other in range(diagonal.ndim))
             for cut in (slice(-1), slice(1, None))
         )
-        whole[here] += weight
-        whole[there] += weight
-        pairs.append((here, there, weight))
+        total_diagonal[lower] += weight
+        total_diagonal[upper] += weight
+        pairs.append((lower, upper, weight))
 
     def apply(x: NDArray[np.float32]) -> NDArray[np.float32]:
-        product = whole * x
-        for here, there, weight in pairs:
-            product[here] -= weight * x[there]
-            product[there] -= weight * x[here]
+        product = total_diagonal * x
+        for lower, upper, weight in pairs:
+            product[lower] -= weight * x[upper]
+            product[upper] -= weight * x[lower]
         return product
 
-    x = right / whole
+    x = right / total_diagonal
     rest = right - apply(x)
-    step = rest / whole
+    step = rest / total_diagonal
     size = float(np.vdot(rest, step))
     for _ in range(_MOST_STEPS):
         if size == 0:
@@ -254,7 +253,7 @@ def walk(
         if length * np.abs(step).max() < _TOLERANCE:
             break
         rest -= length * product
-        better = rest / whole
-        before, size = size, float(np.vdot(rest, better))
-        step = better + (size / before) * step
+        better = rest / total_diagonal
+        previous_size, size = size, float(np.vdot(rest, better))
+        step = better + (size / previous_size) * step
     return x

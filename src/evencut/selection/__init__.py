@@ -5,13 +5,12 @@ The walk is :func:`select`; :mod:`evencut.selection.propose` has the principles 
 """
 
 from .graphs import NeighborGraphs, intrinsic_dimension, neighbor_graphs, neighborhood_sizes
-from .number import MAX_CLUSTERS, NumberCandidate, Population, find_number, number_of_affinity
+from .number import NumberCandidate, Population, find_number, number_of_affinity
 from .propose import Candidate, Proposal, propose
 from .select import select
 from .vote import Selection, agreement, consensus, rank_candidates
 
 __all__ = [
-    "MAX_CLUSTERS",
     "Candidate",
     "NeighborGraphs",
     "NumberCandidate",

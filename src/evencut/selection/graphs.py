@@ -5,6 +5,7 @@ Everything is made when it is first used, and once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,10 +14,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._runtime import in_threads, n_threads
-from ..affinity import as_affinity, equalizing_scale
+from ..affinity import equalizing_scale
 from ..criteria import RatioProblem
-from ..kernels import Points, shared_neighbor_affinity
-from ..neighbors import NeighborSearch, is_dense
+from ..kernels import Points, shared_neighbor_affinities
+from ..neighbors import NeighborSearch
 from ..points import GIVEN, CoordinateSystem, coordinate_systems
 from ..tensors import Floats, Ints
 from .trees import Joins, SpanningTree, join_pieces, spanning_tree
@@ -52,11 +53,12 @@ class NeighborGraphs:
     indices: NDArray[np.integer]
     joins: Joins
     dimension: float
+    has_coordinates: bool
     _trees: dict[int, SpanningTree] = field(default_factory=dict, init=False)
     _affinities: dict[int, sparse.csr_array] = field(default_factory=dict, init=False)
     _spectra: dict[int, list[Floats]] = field(default_factory=dict, init=False)
     problems: dict[int, dict[str, RatioProblem]] = field(default_factory=dict, init=False)
-    levels: dict = field(default_factory=dict, init=False)
+    merges: list = field(default_factory=list, init=False)
 
     @classmethod
     def of(
@@ -67,7 +69,7 @@ class NeighborGraphs:
         system: CoordinateSystem | None = None,
         n_jobs: int | None = None,
     ) -> NeighborGraphs:
-        """Search the neighbours of points that are in the system already.
+        """Bring points to the system and search their neighbours.
 
         Examples
         --------
@@ -75,43 +77,34 @@ class NeighborGraphs:
         >>> NeighborGraphs.of(np.random.default_rng(0).normal(size=(50, 2))).indices.shape
         (50, 41)
         """
-        search = NeighborSearch(X, n_jobs=n_jobs)
+        search = NeighborSearch(X if system is None else system(X), n_jobs=n_jobs)
         # The largest neighbourhood, and the point itself.
         distances, indices = search.query_self(41)
         counts = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=np.float64)
-        joins = join_pieces(X, indices, n_jobs=n_jobs)
-        system = CoordinateSystem(GIVEN) if system is None else system
-        return cls(system, search, counts, distances, indices, joins, intrinsic_dimension(distances))
+        joins = join_pieces(search, indices)
+        system, has_coordinates = system or CoordinateSystem(GIVEN), isinstance(X, np.ndarray)
+        return cls(system, search, counts, distances, indices, joins, intrinsic_dimension(distances), has_coordinates)
 
     @property
     def X(self) -> Points:
         """The points."""
         return self.search.X
 
-    @property
-    def has_coordinates(self) -> bool:
-        """Whether the points are rows of numbers."""
-        return is_dense(self.X)
+    def trees(self, cores: Sequence[int]) -> list[SpanningTree]:
+        """The spanning trees with core distances to these neighbours."""
+        new = [core for core in cores if core not in self._trees]
+        if new:
+            trees = [spanning_tree(self.distances, self.indices, self.joins, core, self.weights) for core in new]
+            self._trees.update(zip(new, trees))
+        return [self._trees[core] for core in cores]
 
-    @property
-    def n_points(self) -> int:
-        """The number of points."""
-        return len(self.weights)
-
-    def tree(self, core: int) -> SpanningTree:
-        """The spanning tree with core distances to neighbour number `core`."""
-        if core not in self._trees:
-            self._trees[core] = spanning_tree(self.distances, self.indices, self.joins, core, self.weights)
-        return self._trees[core]
-
-    def affinity(self, size: int) -> sparse.csr_array:
-        """The shared-neighbour affinity with `size` neighbours."""
-        if size not in self._affinities:
-            near = slice(size + 1)
-            self._affinities[size] = shared_neighbor_affinity(
-                self.X, self.distances[:, near], self.indices[:, near], n_jobs=self.search.n_jobs
-            )
-        return self._affinities[size]
+    def affinities(self, sizes: Sequence[int]) -> list[sparse.csr_array]:
+        """The shared-neighbour affinities with these numbers of neighbours."""
+        new = [size for size in sizes if size not in self._affinities]
+        if new:
+            made = shared_neighbor_affinities(self.X, self.distances, self.indices, new, n_jobs=self.search.n_jobs)
+            self._affinities.update(zip(new, made))
+        return [self._affinities[size] for size in sizes]
 
     @cached_property
     def rows(self) -> Floats:
@@ -122,9 +115,9 @@ class NeighborGraphs:
     @cached_property
     def neighbor_graph(self) -> sparse.csr_array:
         """The symmetric graph of the nearest neighbours, each edge 1."""
-        near = self.indices[:, : SMOOTHING_NEIGHBORS + 1]
-        starts = np.arange(0, near.size + 1, near.shape[1])
-        graph = sparse.csr_array((np.ones(near.size), near.ravel(), starts), shape=(self.n_points,) * 2)
+        neighbors = self.indices[:, : SMOOTHING_NEIGHBORS + 1]
+        starts = np.arange(0, neighbors.size + 1, neighbors.shape[1])
+        graph = sparse.csr_array((np.ones(neighbors.size), neighbors.ravel(), starts), shape=(len(neighbors),) * 2)
         return sparse.csr_array(graph.maximum(graph.T))
 
     @cached_property
@@ -149,16 +142,37 @@ class NeighborGraphs:
 
     def spectral_rows(self, n_vectors: int) -> list[Floats]:
         """Leading eigenvectors of the neighbour graph and of the broadest graph equalised exactly, largest first."""
-        n_vectors = min(n_vectors, self.n_points - 2)
-        # More vectors than are asked for serve a smaller number too.
+        n_vectors = min(n_vectors, len(self.weights) - 2)
+        # Vectors computed for a larger number serve a smaller one too.
         known = [n for n in self._spectra if n >= n_vectors]
         if not known:
-            shared = self.affinity(neighborhood_sizes(self.n_points, 2)[-1])
-            scale = sparse.diags_array(equalizing_scale(as_affinity(shared)))
+            [shared] = self.affinities([neighborhood_sizes(len(self.weights), 2)[-1]])
+            scale = sparse.diags_array(equalizing_scale(shared))
             graphs = (self.neighbor_graph, scale @ shared @ scale)
             self._spectra[n_vectors] = [_leading_vectors(graph, self.weights, n_vectors) for graph in graphs]
             known = [n_vectors]
         return [vectors[:, :n_vectors] for vectors in self._spectra[known[0]]]
+
+
+    def centre_partitions(self, numbers: Sequence[int], n_iter: int) -> list[tuple[int, str, str, int, Ints]]:
+        """Clusters of spectral rows, rows and smoothed rows: for each number the principle, kind, scale and labels."""
+        partitions = []
+        for k in numbers:
+            # The eigenvectors of nearly as many clusters as points are not defined.
+            if k < len(self.weights) - 2:
+                for kind, vectors in zip(("neighbours", "equalised"), self.spectral_rows(k)):
+                    rows = unit_length(vectors)
+                    partitions.append((k, "spectral", kind, 0, kmeans(rows, self.weights, pivot_labels(rows), n_iter)))
+            if self.has_coordinates:
+                ward, smoothed = self.ward.cut(k), self.smoothed_ward.cut(k)
+                unit = unit_length(self.smoothed_rows)
+                partitions += [
+                    (k, "centre", "k-means", 0, kmeans(self.rows, self.weights, ward, n_iter)),
+                    (k, "centre", "Ward", 0, ward),
+                    (k, "smoothed", "k-means", 0, kmeans(unit, self.weights, smoothed, n_iter)),
+                    (k, "smoothed", "Ward", 0, smoothed),
+                ]
+        return partitions
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,6 +216,48 @@ def nearest_mean(rows: Floats, means: Floats) -> Ints:
     return np.argmin(np.einsum("ij,ij->i", means, means) - 2 * rows @ means.T, axis=1).astype(np.int64)
 
 
+def unit_length(rows: Floats) -> Floats:
+    """The rows divided by their lengths; empty rows stay zero."""
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+
+
+def kmeans(rows: Floats, weights: Floats, start: Ints, n_iter: int = 15) -> Ints:
+    """Weighted k-means from a partition; a cluster that loses all its rows is left out.
+
+    Examples
+    --------
+    >>> kmeans(np.array([[0.0], [1.0], [8.0]]), np.ones(3), np.array([0, 1, 1]))
+    array([0, 0, 1])
+    """
+    labels, starts = start, np.arange(len(rows) + 1)
+    for _ in range(n_iter):
+        n_clusters = int(labels.max()) + 1
+        members = sparse.csc_array((weights, labels, starts), shape=(n_clusters, len(rows)))
+        mass = members.sum(axis=1)
+        means = np.asarray(members @ rows)[mass > 0] / mass[mass > 0, None]
+        moved = nearest_mean(rows, means)
+        if len(means) == n_clusters and (moved == labels).all():
+            break
+        labels = moved
+    return labels
+
+
+def pivot_labels(rows: Floats) -> Ints:
+    """Clusters of spectral rows by pivoted QR: each row goes to the pivot that it is most aligned with.
+
+    Examples
+    --------
+    >>> pivot_labels(np.array([[1.0, 0.0], [0.0, 1.0], [0.1, 0.9]]))
+    array([0, 1, 1])
+    """
+    from scipy.linalg import polar, qr
+
+    n_clusters = rows.shape[1]
+    pivots = qr(rows.T, pivoting=True, mode="r", check_finite=False)[1][:n_clusters]
+    rotation = polar(rows[pivots].T)[0]
+    return np.unique(np.argmax(np.abs(rows @ rotation), axis=1), return_inverse=True)[1]
+
+
 def neighbor_graphs(
     X: Points,
     weights: Floats | None = None,
@@ -229,9 +285,11 @@ def neighbor_graphs(
     if feature_scale is None:
         return [NeighborGraphs.of(X, weights, n_jobs=n_jobs)]
     counts = np.ones(len(X)) if weights is None else weights
-    systems = [(system, system(X)) for system in coordinate_systems(X, counts, feature_scale)]
+    systems = coordinate_systems(X, counts, feature_scale)
+    if len(systems) == 1:
+        return [NeighborGraphs.of(X, counts, system=systems[0], n_jobs=n_jobs)]
     return in_threads(
-        lambda known: NeighborGraphs.of(known[1], counts, system=known[0], n_jobs=n_jobs), systems, n_threads(n_jobs)
+        lambda system: NeighborGraphs.of(X, counts, system=system, n_jobs=n_jobs), systems, n_threads(n_jobs)
     )
 
 

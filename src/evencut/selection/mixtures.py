@@ -62,7 +62,7 @@ class Mixture(NamedTuple):
 
     @property
     def predictive(self) -> float:
-        """Mean log-likelihood of points that it was not fitted on, as the number of parameters lets expect."""
+        """Mean log-likelihood of points that it was not fitted on, as expected from the number of parameters."""
         n_free = self.n_parameters
         return self.log_likelihood - n_free / max(self.n_fitted - n_free - 1, 1)
 
@@ -123,22 +123,22 @@ def fit_mixture(
     else:
         share = np.eye(n_clusters)[start]
     floor = _FLOOR * max(float(np.mean(np.var(X, axis=0))), np.finfo(float).tiny)
-    before = -np.inf
+    previous = -np.inf
     for _ in range(_STEPS if n_steps is None else n_steps):
         weighted = mass[:, None] * share
         size = weighted.sum(axis=0) + 1e-12
         means = weighted.T @ X / size[:, None]
         moments = _Moments(X, weighted, size, means, floor)
-        mixture = Mixture(kind, size, means, _FACTORS[kind](moments), before, len(X))
+        mixture = Mixture(kind, size, means, _FACTORS[kind](moments), previous, len(X))
         joint = mixture.log_joint(X)
         highest = joint.max(axis=1, keepdims=True)
         share = np.exp(joint - highest)
         total = share.sum(axis=1, keepdims=True)
         share /= total
         likelihood = float(mass @ (highest + np.log(total))[:, 0])
-        if likelihood - before < _TOLERANCE:
+        if likelihood - previous < _TOLERANCE:
             break
-        before = likelihood
+        previous = likelihood
     return mixture._replace(log_likelihood=likelihood)
 
 
@@ -182,7 +182,7 @@ def _tied_density(
 ) -> NDArray[np.float64]:
     from scipy.linalg import solve_triangular
 
-    points, centres = (solve_triangular(factor, part.T, lower=True, check_finite=False).T for part in (X, means))
+    points, centres = (solve_triangular(factor, rows.T, lower=True, check_finite=False).T for rows in (X, means))
     squared = np.sum(points**2, axis=1)[:, None] - 2 * points @ centres.T + np.sum(centres**2, axis=1)
     return -np.log(np.diag(factor)).sum() - 0.5 * squared
 
@@ -247,8 +247,8 @@ def mixture_candidates(
     # All kinds are special cases of the first: if it is far from likely enough, so are the others.
     if kinds[0] == "full":
         first = [fit_mixture(jittered, mass, start, n_clusters, n_steps=10) for start in sample_starts]
-        likely = max(mixture.log_likelihood for mixture in first)
-        if likely - by_neighbors < GAIN_SCALE * np.log(0.01):
+        highest = max(mixture.log_likelihood for mixture in first)
+        if highest - by_neighbors < GAIN_SCALE * np.log(0.01):
             return none
     mixtures = [_likeliest(jittered, mass, sample_starts, n_clusters, kind) for kind in kinds]
     gains = np.array([mixture.predictive for mixture in mixtures]) - by_neighbors

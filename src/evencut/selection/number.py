@@ -1,21 +1,26 @@
 r"""The number of clusters: where methods of different principles agree, beyond what they would agree on by chance.
 
 For each k of a grid, :math:`C_k` is the consensus of the best candidate, and :math:`C^0_k` the same for points drawn
-from one Gaussian of the same covariance. The number is the k with the largest gain
+from one Gaussian of the same covariance. With the gain :math:`g_k = (C_k - C^0_k) / (1 - C^0_k)`, the number is the k
+of largest
 
-.. math:: g_k = \frac{C_k - C^0_k}{1 - C^0_k}
+.. math:: g_k \sqrt{1 - 1/k}
 
-It is 1 if that gain, above a Gaussian and above a box along the principal axes alike, is below 0.12. A strand can be
-cut anywhere, and every method cuts it where chance made it thin: below 2.2 intrinsic dimensions, clusters with hardly
-a sign of a valley between them (:mod:`evencut.valley`, p of 0.5 or more) are one.
+The fewest clusters are the easiest to agree on: of the pairs of points, k equal ones separate a share of 1 - 1/k. The
+number is 1 if the gain is below 0.12 above a Gaussian or above a box along the principal axes; near the limit, each is
+drawn three times.
 
-The coarsest clusters often agree best. Therefore the same question is asked again inside every cluster, which is
-split where the gain is at least 0.15 and most pairs of its parts have a valley between them.
+Points of less than 2.2 intrinsic dimensions may be a strand, which can be cut anywhere, and every method cuts it where
+chance made it thin. There clusters with hardly a sign of a valley between them (:mod:`evencut.valley`, p of 0.5 or
+more) are joined, and if none has a valley (p below 0.1 for all pairs together), the number is 1. Too many clusters do
+less harm then than too few: of the two highest peaks of the score, that of higher :math:`g_k \sqrt{\log k}` is taken.
+And a cluster may hold more: the number is found inside of it again, and it is split where most pairs of its parts have
+a clear valley between them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -31,22 +36,17 @@ from ..solvers.multilevel import multilevel
 from ..solvers.spectral import cut_embedding, normalized_rows, spectral_embedding
 from ..tensors import Floats, Ints
 from ..valley import find_valley
-from .graphs import NeighborGraphs, neighbor_graphs, neighborhood_sizes
-from .propose import propose
-from .vote import agreement, consensus
+from .graphs import NeighborGraphs, neighbor_graphs
+from .propose import middle_cuts, quick_proposals
+from .vote import agreement, most_agreed
 
-__all__ = ["MAX_CLUSTERS", "NumberCandidate", "find_number", "fine_parts", "number_of_affinity"]
-
-#: The largest number of clusters that is tried.
-MAX_CLUSTERS = 160
+__all__ = ["NumberCandidate", "find_number", "fine_parts", "number_of_affinity"]
 
 GRID = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 27, 36, 50, 64, 90, 128, 160)
 # Points from which the number is found, and points of a population without clusters.
-SAMPLE, NULL_SAMPLE = 1600, 1000
-# Gain below which there is one cluster, and below which a cluster is not split again.
-MIN_GAIN, MIN_INNER_GAIN = 0.12, 0.15
-# Clusters of fewer points are not split again.
-MIN_INNER_POINTS = 50
+SAMPLE, NULL_SAMPLE = 1600, 600
+# Gain below which there is one cluster.
+MIN_GAIN = 0.12
 # Below this dimension points may be a strand, which can be cut anywhere; of so many points parts are joined again.
 STRAND_DIMENSION, MIN_STRAND_POINTS = 2.2, 20
 # Every cluster must be able to hold a few points.
@@ -95,12 +95,12 @@ class Population(NamedTuple):
         """Some of the points."""
         return self._replace(X=self.X[rows], weights=self.weights[rows])
 
-    def without_clusters(self, kind: str) -> Population:
+    def without_clusters(self, kind: str, n_points: int) -> Population:
         """Points drawn from one Gaussian of the same covariance, or from a box along the principal axes."""
         rng = np.random.default_rng(self.seed)
         mean = self.X.mean(axis=0)
         _, lengths, axes = np.linalg.svd(self.X - mean, full_matrices=False)
-        shape = min(len(self.X), NULL_SAMPLE), len(lengths)
+        shape = n_points, len(lengths)
         if kind == "gaussian":
             points = rng.normal(size=shape) * lengths / np.sqrt(max(len(self.X) - 1, 1))
         else:
@@ -120,42 +120,54 @@ class Agreed(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """Agreement at each number of clusters tried, and that by chance."""
+    """Agreement at each number of clusters tried, that by chance, and the best number."""
 
     population: Population
     graphs: list[NeighborGraphs]
     agreed: dict[int, Agreed]
     chance: dict[int, float]
+    best: int = 0
 
     def gain(self, k: int, chance: float | None = None) -> float:
         """Agreement beyond chance."""
         chance = self.chance[k] if chance is None else chance
         return (self.agreed[k].consensus - chance) / max(1 - chance, 1e-9)
 
-    @property
-    def best(self) -> int:
-        """The number of largest gain."""
-        return max(sorted(self.agreed), key=self.gain)
+    def score(self, k: int) -> float:
+        """The gain, times a root of the share of pairs that k equal clusters separate."""
+        return self.gain(k) * (1 - 1 / k) ** 0.5
 
     @property
     def dimension(self) -> float:
         """The largest intrinsic dimension of the systems."""
         return max(each.dimension for each in self.graphs)
 
+    @property
+    def may_be_strand(self) -> bool:
+        """Whether clusters may be pieces of a strand."""
+        return self.dimension < STRAND_DIMENSION
+
 
 def find_number(population: Population) -> tuple[NumberCandidate, ...]:
     """The numbers of clusters compared: the one found first, then the others by falling gain."""
     rows = np.unique(np.linspace(0, len(population.X) - 1, min(len(population.X), SAMPLE)).astype(np.intp))
+    if len(rows) == 2 and population.weights.min() >= _POINTS_PER_CLUSTER:
+        # Two points, each repeated often enough for a cluster.
+        return (NumberCandidate(2, agreement=1.0, chance=0.0, gain=1.0),)
     if len(rows) < _POINTS_PER_CLUSTER * GRID[0]:
         return ()
-    sample = population.subset(rows)
+    # A constant column would only change the points drawn.
+    varying = np.ptp(population.X, axis=0) > 0
+    scale = population.feature_scale
+    scale = None if scale is None else scale[varying]
+    sample = population.subset(rows)._replace(X=population.X[np.ix_(rows, varying)], feature_scale=scale)
     graphs = sample.graphs()
     if graphs[0].system.name == COMPONENTS:
-        # What one column of two values says alone is no cluster inside of another either, and not in the draw.
+        # One column of two values alone does not make a cluster: not inside another, and not in the reference sample.
         sample = sample._replace(X=np.asarray(graphs[0].X, dtype=np.float64), feature_scale=None)
     curve = agreement_curve(sample, graphs)
-    labels = split(curve, MIN_GAIN)
-    if labels is not None:
+    labels = split(curve)
+    if labels is not None and curve.may_be_strand:
         labels = split_inside(curve.population, labels)
     n_clusters = 1 if labels is None else int(labels.max()) + 1
     return ranked_numbers(curve, n_clusters)
@@ -165,7 +177,7 @@ def ranked_numbers(curve: Curve, n_clusters: int) -> tuple[NumberCandidate, ...]
     """The chosen number first, then the others by falling gain."""
     ks = sorted(curve.agreed)
     if n_clusters > 1 and n_clusters not in curve.agreed:
-        curve.agreed[n_clusters] = best_candidate(curve.graphs, n_clusters, curve.population.seed)
+        curve.agreed.update(best_candidates(curve.graphs, [n_clusters], curve.population.seed))
         curve.chance[n_clusters] = float(np.interp(np.log(n_clusters), np.log(ks), [curve.chance[k] for k in ks]))
         ks = sorted(curve.agreed)
     labels = [curve.agreed[k].labels for k in ks]
@@ -184,43 +196,60 @@ def ranked_numbers(curve: Curve, n_clusters: int) -> tuple[NumberCandidate, ...]
 def agreement_curve(population: Population, graphs: list[NeighborGraphs]) -> Curve:
     """The agreement over a grid of numbers, then around the best of them."""
     grid = [k for k in GRID if k <= len(population.X) // _POINTS_PER_CLUSTER]
-    # The largest first: its eigenvectors serve the others.
-    agreed = {k: best_candidate(graphs, k, population.seed) for k in reversed(grid)}
-    chance = by_chance(population, graphs, grid, "gaussian")
+    agreed = best_candidates(graphs, grid, population.seed)
+    chance = by_chance(population, graphs, grid, "gaussian", NULL_SAMPLE)
     curve = Curve(population, graphs, agreed, dict(zip(grid, chance)))
-    i = grid.index(curve.best)
-    low, high = grid[max(i - 1, 0)], grid[min(i + 1, len(grid) - 1)]
-    for k in sorted({round(k) for k in np.linspace(low, high, 6)} - set(agreed)):
-        curve.chance[k] = float(np.interp(np.log(k), np.log(grid), chance))
-        agreed[k] = best_candidate(graphs, k, population.seed)
-    return curve
+    scores = [-np.inf, *map(curve.score, grid), -np.inf]
+    peaks = [i for i in range(len(grid)) if scores[i] < scores[i + 1] >= scores[i + 2]]
+    peaks.sort(key=lambda i: -scores[i + 1])
+    # Where parts may be joined again, coarse and fine groups are compared, and too many preferred to too few.
+    peaks = peaks[: 2 if curve.may_be_strand else 1]
+    around = [{round(k) for k in np.linspace(grid[max(i - 1, 0)], grid[min(i + 1, len(grid) - 1)], 6)} for i in peaks]
+    between = sorted(set().union(*around) - set(agreed))
+    curve.chance.update(zip(between, np.interp(np.log(between), np.log(grid), chance).tolist()))
+    agreed.update(best_candidates(graphs, between, population.seed))
+    best = [max(sorted({grid[i], *ks}), key=curve.score) for i, ks in zip(peaks, around)]
+    return curve._replace(best=max(best, key=lambda k: curve.gain(k) * np.log(k) ** 0.5))
 
 
-def split(curve: Curve, min_gain: float) -> Ints | None:
-    """The best partition of the number of largest gain; None where one cluster explains as much."""
+def split(curve: Curve) -> Ints | None:
+    """The best partition of the number of highest score; None where one cluster explains as much."""
     k = curve.best
-    if curve.gain(k) < min_gain:
-        return None
-    box = by_chance(curve.population, curve.graphs, [k], "box")[0]
-    gain = min(curve.gain(k), curve.gain(k, float(box)))
-    if gain < min_gain:
+    gain = curve.gain(k)
+    for draw in range(3):
+        for kind in ("box", "gaussian") if draw else ("box",):
+            population = curve.population._replace(seed=curve.population.seed + draw)
+            gain = min(gain, curve.gain(k, float(by_chance(population, curve.graphs, [k], kind, SAMPLE)[0])))
+        # One draw is uncertain by a fraction of this.
+        if abs(gain - 2 * MIN_GAIN) > MIN_GAIN:
+            break
+    if gain < MIN_GAIN:
         return None
     labels = np.unique(curve.agreed[k].labels, return_inverse=True)[1]
-    if curve.dimension < STRAND_DIMENSION:
+    if curve.may_be_strand:
         labels = join_strands(curve.graphs[0], labels)
-    # A handful of points is no evidence of a second cluster.
+        p_values = [_valley(curve.graphs[0], labels, pair) for pair in touching_pairs(curve.graphs[0], labels)]
+        # Many pieces of a strand have a slight valley somewhere: corrected for the pairs. NaN cannot say.
+        if all(p_value * len(p_values) >= 0.1 for p_value in p_values):
+            return None
+    # A handful of points does not establish a second cluster.
     return labels if np.sum(np.bincount(labels) >= _POINTS_PER_CLUSTER) > 1 else None
 
 
 def join_strands(graphs: NeighborGraphs, labels: Ints) -> Ints:
     """Clusters with hardly a sign of a valley to the one that they touch most are parts of it, again and again."""
     while labels.max() > 0:
-        pairs, p_values = touching_pairs(graphs, labels)
         size = np.bincount(labels)
-        joined = [pair for pair, p in zip(pairs, p_values) if p >= 0.5 and size[list(pair)].min() >= MIN_STRAND_POINTS]
+        # Scattered points are part of a cluster that they touch, not the cluster of them: they do not connect two.
+        pairs = [
+            (part, whole)
+            for part, whole in touching_pairs(graphs, labels)
+            if size[[part, whole]].min() >= MIN_STRAND_POINTS and 2 * size[whole] >= size[part]
+        ]
+        joined = [pair for pair in pairs if _valley(graphs, labels, pair) >= 0.5]
         if not joined:
             break
-        first, second = (np.array([pair[end] for pair in joined]) for end in (0, 1))
+        first, second = np.transpose(joined)
         links = sparse.csr_array((np.ones(len(joined)), (first, second)), shape=(len(size), len(size)))
         labels = np.unique(connected_components(links, directed=False)[1][labels], return_inverse=True)[1]
     return labels
@@ -233,15 +262,16 @@ def split_inside(population: Population, labels: Ints) -> Ints:
     while to_do:
         cluster = to_do.pop()
         rows = np.flatnonzero(labels == cluster)
-        if len(rows) < MIN_INNER_POINTS:
+        # Both parts must be more than a piece of a strand.
+        if len(rows) < 2 * MIN_STRAND_POINTS:
             continue
         part = population.subset(rows)
         graphs = part.graphs()
         # A look at a few cuts first: most clusters are one body, and the whole question costs a hundred times more.
         looks = [k for k in (2, 4, 8, 16) if k * _POINTS_PER_CLUSTER <= len(rows)]
-        if not any(_has_valleys(graphs[0], _cut(graphs[0], k)) for k in looks):
+        if not any(_has_valleys(graphs[0], labels) for labels in middle_cuts(graphs[0], looks)):
             continue
-        parts = split(agreement_curve(part, graphs), MIN_INNER_GAIN)
+        parts = split(agreement_curve(part, graphs))
         if parts is not None and _has_valleys(graphs[0], parts):
             new = int(labels.max()) + parts
             labels[rows] = np.where(parts == 0, cluster, new)
@@ -249,51 +279,55 @@ def split_inside(population: Population, labels: Ints) -> Ints:
     return labels
 
 
-def touching_pairs(graphs: NeighborGraphs, labels: Ints) -> tuple[list[tuple[int, int]], Floats]:
-    """Each cluster with the one that it touches most, and the p value of the valley between; NaN: cannot say."""
+def touching_pairs(graphs: NeighborGraphs, labels: Ints) -> list[tuple[int, int]]:
+    """Each cluster and the one that it touches most, each pair once: at most a dozen."""
     n_clusters = int(labels.max()) + 1
     members = np.eye(n_clusters)[labels]
     touching = members.T @ (graphs.neighbor_graph @ members)
     np.fill_diagonal(touching, -1)
-    pairs = list(dict.fromkeys((min(k, j), max(k, j)) for k, j in enumerate(touching.argmax(axis=1).tolist())))[:12]
-    p_values = []
-    for a, b in pairs:
-        rows = np.flatnonzero((labels == a) | (labels == b))
-        p_values.append(find_valley(graphs.rows[rows], labels[rows] == a).p_value)
-    return pairs, np.array(p_values)
+    # The smaller cluster first: of two that touch each other most, it is the one named.
+    order = np.argsort(np.bincount(labels), kind="stable").tolist()
+    partner = touching.argmax(axis=1).tolist()
+    pairs = {frozenset((k, partner[k])): (k, partner[k]) for k in reversed(order) if partner[k] != k}
+    return sorted(pairs.values())[:12]
+
+
+def _valley(graphs: NeighborGraphs, labels: Ints, pair: tuple[int, int]) -> float:
+    """The p value of a valley between two clusters; NaN: cannot say."""
+    rows = np.flatnonzero(np.isin(labels, pair))
+    return find_valley(graphs.rows[rows], labels[rows] == pair[0]).p_value
 
 
 def _has_valleys(graphs: NeighborGraphs, labels: Ints) -> bool:
-    """Whether most pairs of clusters that touch have a valley between them."""
-    return bool(np.median(np.nan_to_num(touching_pairs(graphs, labels)[1], nan=1.0)) < 0.001)
+    """Whether more than half of the pairs of clusters that touch have a valley between them."""
+    pairs = touching_pairs(graphs, labels)
+    n_missing = 0
+    for pair in pairs:
+        n_missing += not _valley(graphs, labels, pair) < 0.01
+        if 2 * n_missing >= len(pairs):
+            return False
+    return True
 
 
-def _cut(graphs: NeighborGraphs, n_clusters: int) -> Ints:
-    """One normalised cut at the middle scale."""
-    problem = normalized_cut(graphs.affinity(neighborhood_sizes(graphs.n_points, n_clusters)[1]), graphs.weights)
-    return multilevel(problem, n_clusters, n_init=1, n_runs=1, random_state=0)[0]
+def best_candidates(graphs: Sequence[NeighborGraphs], numbers: Iterable[int], seed: int) -> dict[int, Agreed]:
+    """The quick candidate of highest consensus for each number of clusters."""
+    numbers = sorted(numbers, reverse=True)
+    systems = [quick_proposals(each, numbers, seed) for each in graphs]
+    return {k: Agreed(*most_agreed(of_number)) for k, of_number in zip(numbers, zip(*systems))}
 
 
-def best_candidate(graphs: Sequence[NeighborGraphs], n_clusters: int, seed: int) -> Agreed:
-    """The quick candidate of highest consensus."""
-    proposals = [propose(each, n_clusters, seed, quick=True) for each in graphs]
-    labels = np.array([candidate.point_labels for proposal in proposals for candidate in proposal.candidates])
-    votes = np.concatenate([proposal.votes for proposal in proposals])
-    votes /= votes.sum()
-    scores = np.where(votes > 0, consensus(agreement(labels, graphs[0].weights), votes), 0.0)
-    return Agreed(float(scores.max()), labels[np.argmax(scores.round(9))])
-
-
-def by_chance(population: Population, graphs: Sequence[NeighborGraphs], grid: Sequence[int], kind: str) -> Floats:
-    """The consensus on points without clusters, with the votes of the points themselves."""
-    null = population.without_clusters(kind)
+def by_chance(
+    population: Population, graphs: Sequence[NeighborGraphs], grid: Sequence[int], kind: str, most: int
+) -> Floats:
+    """The consensus on at most so many points without clusters, with the votes of the points themselves."""
+    null = population.without_clusters(kind, min(len(population.X), most))
     n = len(null.X)
     # With few clusters the agreement by chance depends on their number, with many on their size.
     places = np.clip(np.array(grid) * n / len(population.X), np.minimum(grid, 20), n // 5)
-    tried = np.unique(places[:: max(1, len(places) // 8)].round().astype(int).tolist() + [round(places[-1])])
+    tried = np.unique(places[:: max(1, len(places) // 5)].round().astype(int).tolist() + [round(places[-1])])
     null_graphs = [replace(a, dimension=b.dimension) for a, b in zip(null.graphs(), graphs)]
-    known = [best_candidate(null_graphs, int(k), population.seed).consensus for k in tried[::-1]][::-1]
-    return np.interp(np.log(places), np.log(tried), known)
+    known = best_candidates(null_graphs, tried.tolist(), population.seed)
+    return np.interp(np.log(places), np.log(tried), [known[k].consensus for k in tried.tolist()])
 
 
 def number_of_affinity(affinity: AffinityLike, weights: Floats, seed: int | None = None) -> tuple[NumberCandidate, ...]:
@@ -310,15 +344,19 @@ def number_of_affinity(affinity: AffinityLike, weights: Floats, seed: int | None
     3
     """
     problem = normalized_cut(affinity, weights)
-    largest = min(64, problem.n_points // _POINTS_PER_CLUSTER)
+    largest = min(64, len(problem.weights) // _POINTS_PER_CLUSTER)
     if largest < 2:
         return ()
-    parts = fine_parts(problem, max(min(100, problem.n_points // 3), largest + 1), seed)
-    conductance = {len(level.weight): float(np.max(1 - level.inside / level.weight))
-                   for level in merge_levels(problem, parts, 2)}
+    parts = fine_parts(problem, max(min(100, len(problem.weights) // 3), largest + 1), seed)
+    conductance = {
+        len(level.weight): float(np.max(1 - level.inside / level.weight)) for level in merge_levels(problem, parts, 2)
+    }
     small = 3e-3
-    gains = {k: 1 - (conductance[k] + small) / (min(conductance.get(k + 1, 1.0), 1.0) + small)
-             for k in range(2, largest + 1) if k in conductance}
+    gains = {
+        k: 1 - (conductance[k] + small) / (min(conductance.get(k + 1, 1.0), 1.0) + small)
+        for k in range(2, largest + 1)
+        if k in conductance
+    }
     nan = float("nan")
     return tuple(NumberCandidate(k, nan, nan, gains[k]) for k in sorted(gains, key=lambda k: -gains[k]))
 

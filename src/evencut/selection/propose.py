@@ -19,18 +19,20 @@ A step in density multiplies the affinity of p and q by :math:`\exp(-2 K (\log\r
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from ..criteria import RatioProblem, normalized_cut
+from .._runtime import part_of_step
+from ..criteria import RatioProblem, normalized_cuts
 from ..points import COMPONENTS
-from ..solvers.exchange import merge_levels
+from ..solvers.exchange import merge_order
 from ..solvers.multilevel import group_points, improve_border, multilevel
 from ..tensors import Floats, Ints
-from .graphs import NeighborGraphs, nearest_mean, neighborhood_sizes
+from .graphs import NeighborGraphs, neighborhood_sizes
 from .mixtures import mixture_candidates
 
 __all__ = ["Candidate", "Proposal", "propose"]
@@ -92,43 +94,76 @@ class Proposal:
     mixture_gain: float
 
 
-def propose(graphs: NeighborGraphs, n_clusters: int, seed: int, *, quick: bool = False) -> Proposal:
-    """The candidates for `n_clusters` in one coordinate system; `quick` ones have fewer starts, and no mixtures.
+def propose(graphs: NeighborGraphs, n_clusters: int, seed: int) -> Proposal:
+    """The candidates for `n_clusters` in one coordinate system.
 
     Examples
     --------
     >>> import numpy as np
     >>> X = np.concatenate([np.random.default_rng(0).normal(size=(60, 4)) + place for place in (0, 9)])
-    >>> found = propose(NeighborGraphs.of(X), 2, seed=0)
-    >>> sorted({candidate.principle for candidate in found.candidates})
+    >>> proposal = propose(NeighborGraphs.of(X), 2, seed=0)
+    >>> sorted({candidate.principle for candidate in proposal.candidates})
     ['centre', 'cut', 'mixture', 'smoothed', 'spectral', 'tree']
     """
+    high = _centre_weight_of(graphs, n_clusters)
+    sizes = neighborhood_sizes(len(graphs.weights), n_clusters)
+    cuts = _cut(cut_problems(graphs, sizes), [n_clusters], [sizes], seed, 2)
+    partitions = [*cuts, *_trees(graphs, [n_clusters])]
+    if high > 0:
+        partitions += [_Found(*each) for each in graphs.centre_partitions([n_clusters], 15)]
+    # Columns of two values have no density that a mixture could predict.
+    if not graphs.has_coordinates or graphs.system.name == COMPONENTS or n_clusters > _MAX_COMPONENTS:
+        return _proposal(graphs, partitions, np.ones(len(partitions)), high, 0.0)
+    starts = [each.labels for each in partitions if (each.principle, each.kind) in _MIXTURE_STARTS]
+    mixtures = mixture_candidates(graphs, n_clusters, starts, np.random.default_rng(seed))
+    shares = np.concatenate([np.ones(len(partitions)), mixtures.shares])
+    partitions += [
+        _Found(n_clusters, "mixture", kind, 0, labels) for kind, labels in zip(mixtures.kinds, mixtures.labels)
+    ]
+    return _proposal(graphs, partitions, shares, high, mixtures.gain)
+
+
+def quick_proposals(graphs: NeighborGraphs, numbers: Sequence[int], seed: int) -> list[Proposal]:
+    """The candidates for each of several numbers of clusters, of fewer starts and without mixtures.
+
+    The largest number comes first: its eigenvectors serve the others.
+    """
+    part_of_step(len(numbers))
+    partitions = [*_quick_cuts(graphs, numbers, seed), *_trees(graphs, numbers)]
+    part_of_step(len(numbers))
+    highs = [_centre_weight_of(graphs, k) for k in numbers]
+    if any(highs):
+        few = [k for k, high in zip(numbers, highs) if high > 0]
+        partitions += [_Found(*each) for each in graphs.centre_partitions(few, 10)]
+    by_number = [[each for each in partitions if each.n_clusters == k] for k in numbers]
+    return [_proposal(graphs, few, np.ones(len(few)), high, 0.0) for few, high in zip(by_number, highs)]
+
+
+def _centre_weight_of(graphs: NeighborGraphs, n_clusters: int) -> float:
     # Cuts and trees see the exact gap of a column of two values wherever it stands.
     dimension = np.inf if graphs.system.name == COMPONENTS else graphs.dimension
-    high = centre_weight(dimension) if n_clusters <= _MAX_COMPONENTS else 0.0
-    cuts = _quick_cuts(graphs, n_clusters, seed) if quick else _cuts(graphs, n_clusters, seed, 2)
-    found = [*cuts, *_trees(graphs, n_clusters)]
-    n_iter = 10 if quick else 15
-    if high > 0:
-        found += _spectral(graphs, n_clusters, n_iter)
-        if graphs.has_coordinates:
-            found += [*_centres(graphs, n_clusters, n_iter), *_smoothed(graphs, n_clusters, n_iter)]
-    shares, gain = np.ones(len(found)), 0.0
-    # Columns of two values have no density that a mixture could predict.
-    if not quick and graphs.has_coordinates and graphs.system.name != COMPONENTS and n_clusters <= _MAX_COMPONENTS:
-        starts = [labels for principle, kind, _, labels in found if (principle, kind) in _MIXTURE_STARTS]
-        mixtures = mixture_candidates(graphs, n_clusters, starts, np.random.default_rng(seed))
-        found += [("mixture", kind, 0, labels) for kind, labels in zip(mixtures.kinds, mixtures.labels)]
-        shares, gain = np.concatenate([shares, mixtures.shares]), mixtures.gain
-    candidates = [Candidate(*each[:3], graphs.system.name, each[3]) for each in found]
-    votes = principle_votes([candidate.principle for candidate in candidates], shares, high, gain)
-    return Proposal(graphs, candidates, graphs.system.votes * votes, gain)
+    return centre_weight(dimension) if n_clusters <= _MAX_COMPONENTS else 0.0
+
+
+def _proposal(graphs: NeighborGraphs, partitions: list[_Found], shares: Floats, high: float, gain: float) -> Proposal:
+    system = graphs.system
+    candidates = [Candidate(each.principle, each.kind, each.scale, system.name, each.labels) for each in partitions]
+    votes = principle_votes([each.principle for each in partitions], shares, high, gain)
+    return Proposal(graphs, candidates, system.votes * votes, gain)
 
 
 # Partitions that mixtures start from: a cut of the middle scale, and the tree that leaves the smallest clusters.
 _MIXTURE_STARTS = {("cut", "gap"), ("tree", f"{TREE_SHARES[-1]:g} of a cluster"), ("centre", "k-means")}
 
-_Found = tuple[str, str, int, Ints]
+
+class _Found(NamedTuple):
+    """A partition into `n_clusters`; the other fields are those of a candidate."""
+
+    n_clusters: int
+    principle: str
+    kind: str
+    scale: int
+    labels: Ints
 
 
 def centre_weight(dimension: float) -> float:
@@ -170,121 +205,103 @@ def principle_votes(principles: list[str], shares: Floats, high: float, mixture_
     return votes / votes.sum()
 
 
-def _problems(graphs: NeighborGraphs, n_clusters: int) -> list[tuple[str, int, RatioProblem]]:
-    """The normalised cuts of all scales, at steps in density and at gaps between points."""
-    problems = []
-    for rank, size in enumerate(neighborhood_sizes(graphs.n_points, n_clusters)):
-        if size not in graphs.problems:
-            affinity = graphs.affinity(size)
-            matrices = {"step": _with_density_steps(affinity, graphs, size), "gap": affinity}
-            graphs.problems[size] = {kind: normalized_cut(matrix, graphs.weights) for kind, matrix in matrices.items()}
-        # At the finest scale gaps are mostly chance.
-        problems += [(kind, size, graphs.problems[size][kind]) for kind in (("step", "gap") if rank else ("step",))]
-    return problems
+def cut_problems(graphs: NeighborGraphs, sizes: Iterable[int]) -> dict[int, dict[str, RatioProblem]]:
+    """The normalised cuts with each number of neighbours: with steps in density as borders, and without."""
+    new = [size for size in dict.fromkeys(sizes) if size not in graphs.problems]
+    if not new:
+        return graphs.problems
+    affinities = graphs.affinities(new)
+    lowered = [_with_density_steps(affinity, graphs, size) for affinity, size in zip(affinities, new)]
+    problems = normalized_cuts([*lowered, *affinities], graphs.weights)
+    graphs.problems.update(
+        {size: {"step": step, "gap": gap} for size, step, gap in zip(new, problems, problems[len(new) :])}
+    )
+    return graphs.problems
 
 
-def _cuts(graphs: NeighborGraphs, n_clusters: int, seed: int, n_init: int) -> Iterator[_Found]:
-    for kind, size, problem in _problems(graphs, n_clusters):
-        yield "cut", kind, size, multilevel(problem, n_clusters, n_init=n_init, n_runs=1, random_state=seed)[0]
+def _cut(
+    problems: dict[int, dict[str, RatioProblem]], numbers: Sequence[int], sizes: list[list[int]], seed: int, n_init: int
+) -> list[_Found]:
+    """The cuts for each number of clusters at its three sizes of a neighbourhood."""
+    cuts = [(k, kind, size, problems[size][kind]) for k, three in zip(numbers, sizes) for size, kind in _scales(three)]
+    return [
+        _Found(k, "cut", kind, size, multilevel(problem, k, n_init=n_init, n_runs=1, random_state=seed)[0])
+        for k, kind, size, problem in cuts
+    ]
 
 
-def _quick_cuts(graphs: NeighborGraphs, n_clusters: int, seed: int) -> Iterator[_Found]:
+def middle_cuts(graphs: NeighborGraphs, numbers: Sequence[int]) -> list[Ints]:
+    """One normalised cut at the middle scale for each number of clusters."""
+    sizes = [neighborhood_sizes(len(graphs.weights), k)[1] for k in numbers]
+    problems = cut_problems(graphs, sizes)
+    posed = [problems[size]["gap"] for size in sizes]
+    return [multilevel(each, k, n_init=1, n_runs=1, random_state=0)[0] for each, k in zip(posed, numbers)]
+
+
+def _quick_cuts(graphs: NeighborGraphs, numbers: Sequence[int], seed: int) -> list[_Found]:
     """The same without exchanges of clusters: groups of points are merged pair by pair, and borders refined."""
-    if n_clusters <= _DIRECT:
-        yield from _cuts(graphs, n_clusters, seed, 1)
-        return
-    # Neighbourhoods for a few clusters, and for many.
-    for_clusters = 8 if n_clusters <= 16 else graphs.n_points
-    if for_clusters not in graphs.levels:
-        graphs.levels[for_clusters] = []
-        for kind, size, problem in _problems(graphs, for_clusters):
-            state = np.random.default_rng(seed).integers(1, 2**63, 1).astype(np.uint64)
-            parts = group_points(problem.matrix.graph, None, _GROUPS, state)
-            levels = {len(level.weight): level for level in merge_levels(problem, parts, 2)}
-            graphs.levels[for_clusters].append((kind, size, problem, levels))
-    for kind, size, problem, levels in graphs.levels[for_clusters]:
-        if n_clusters in levels:
-            yield "cut", kind, size, improve_border(problem, levels[n_clusters].labels(), n_clusters)[0]
+    few, many = [k for k in numbers if k <= _DIRECT], [k for k in numbers if k > _DIRECT]
+    n_points = len(graphs.weights)
+    sizes = [neighborhood_sizes(n_points, k) for k in (*few, *([n_points] if many else []))]
+    problems = cut_problems(graphs, itertools.chain(*sizes))
+    partitions = _cut(problems, few, sizes, seed, 1)
+    if many and not graphs.merges:
+        scales = _scales(sizes[-1])
+        posed = [problems[size][kind] for size, kind in scales]
+        states = [np.random.default_rng(seed).integers(1, 2**63, 1).astype(np.uint64) for _ in posed]
+        groups = [group_points(problem.matrix.graph, None, _GROUPS, state) for problem, state in zip(posed, states)]
+        orders = [merge_order(problem, parts) for problem, parts in zip(posed, groups)]
+        graphs.merges.extend(zip(scales, posed, groups, orders))
+    starts = [
+        (k, scale, problem, _after_merges(order, k)[parts])
+        for k in many
+        for scale, problem, parts, order in graphs.merges
+        if k <= len(order) + 2
+    ]
+    return partitions + [
+        _Found(k, "cut", kind, size, improve_border(problem, labels, k)[0])
+        for k, (size, kind), problem, labels in starts
+    ]
+
+
+def _scales(sizes: list[int]) -> list[tuple[int, str]]:
+    """Neighbours and kind of each cut; at the finest scale gaps are mostly chance."""
+    return [(sizes[0], "step"), *itertools.product(sizes[1:], ("step", "gap"))]
+
+
+def _after_merges(order: Ints, n_clusters: int) -> Ints:
+    """The cluster of each part after the first merges of an order."""
+    n_parts = len(order) + 2
+    # Each part that joined another leads to the one that is left.
+    owner = np.arange(n_parts)
+    remaining, gone = order[: n_parts - n_clusters].T
+    owner[gone] = remaining
+    while (owner[owner] != owner).any():
+        owner = owner[owner]
+    return np.unique(owner, return_inverse=True)[1]
 
 
 def _with_density_steps(affinity: sparse.csr_array, graphs: NeighborGraphs, size: int) -> sparse.csr_array:
     """The affinity lowered where the density changes."""
     from ._consensus_loops import step_down
 
-    near = graphs.indices[:, : size + 1]
+    neighbors = graphs.indices[:, : size + 1]
     radius = graphs.distances[:, size]
     radius = np.maximum(radius, radius[radius > 0].min() if (radius > 0).any() else 1.0)
     # Above four dimensions a neighbourhood reaches as far as its cluster, and the full power would isolate outliers.
     power = min(graphs.dimension, 16 / graphs.dimension)
-    density = np.log(graphs.weights[near].sum(axis=1)) - power * np.log(radius)
+    density = np.log(graphs.weights[neighbors].sum(axis=1)) - power * np.log(radius)
     for _ in range(2):
-        density = density[near].mean(axis=1)
+        density = density[neighbors].mean(axis=1)
     data = step_down(affinity.indptr, affinity.indices, affinity.data, density, 2.0 * size)
     return sparse.csr_array((data, affinity.indices, affinity.indptr), shape=affinity.shape)
 
 
-def _trees(graphs: NeighborGraphs, n_clusters: int) -> Iterator[_Found]:
-    for core, share in itertools.product(TREE_CORES, TREE_SHARES):
-        yield "tree", f"{share:g} of a cluster", core, graphs.tree(core).cut(n_clusters, share)
-
-
-def _centres(graphs: NeighborGraphs, n_clusters: int, n_iter: int) -> Iterator[_Found]:
-    ward = graphs.ward.cut(n_clusters)
-    yield "centre", "k-means", 0, kmeans(graphs.rows, graphs.weights, ward, n_iter)
-    yield "centre", "Ward", 0, ward
-
-
-def _smoothed(graphs: NeighborGraphs, n_clusters: int, n_iter: int) -> Iterator[_Found]:
-    ward = graphs.smoothed_ward.cut(n_clusters)
-    yield "smoothed", "k-means", 0, kmeans(unit_length(graphs.smoothed_rows), graphs.weights, ward, n_iter)
-    yield "smoothed", "Ward", 0, ward
-
-
-def _spectral(graphs: NeighborGraphs, n_clusters: int, n_iter: int) -> Iterator[_Found]:
-    if n_clusters >= graphs.n_points - 2:
-        return
-    for kind, rows in zip(("neighbours", "equalised"), graphs.spectral_rows(n_clusters)):
-        rows = unit_length(rows)
-        yield "spectral", kind, 0, kmeans(rows, graphs.weights, pivot_labels(rows), n_iter)
-
-
-def unit_length(rows: Floats) -> Floats:
-    """The rows divided by their lengths; empty rows stay zero."""
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-
-
-def kmeans(rows: Floats, weights: Floats, start: Ints, n_iter: int = 15) -> Ints:
-    """Weighted k-means from a partition; a cluster that loses all its rows is left out.
-
-    Examples
-    --------
-    >>> kmeans(np.array([[0.0], [1.0], [8.0]]), np.ones(3), np.array([0, 1, 1]))
-    array([0, 0, 1])
-    """
-    labels, places = start, np.arange(len(rows) + 1)
-    for _ in range(n_iter):
-        n_clusters = int(labels.max()) + 1
-        members = sparse.csc_array((weights, labels, places), shape=(n_clusters, len(rows)))
-        mass = members.sum(axis=1)
-        means = np.asarray(members @ rows)[mass > 0] / mass[mass > 0, None]
-        moved = nearest_mean(rows, means)
-        if len(means) == n_clusters and (moved == labels).all():
-            break
-        labels = moved
-    return labels
-
-
-def pivot_labels(rows: Floats) -> Ints:
-    """Clusters of spectral rows by pivoted QR: each row goes to the pivot that it is most aligned with.
-
-    Examples
-    --------
-    >>> pivot_labels(np.array([[1.0, 0.0], [0.0, 1.0], [0.1, 0.9]]))
-    array([0, 1, 1])
-    """
-    from scipy.linalg import polar, qr
-
-    n_clusters = rows.shape[1]
-    pivots = qr(rows.T, pivoting=True, mode="r", check_finite=False)[1][:n_clusters]
-    rotation = polar(rows[pivots].T)[0]
-    return np.unique(np.argmax(np.abs(rows @ rotation), axis=1), return_inverse=True)[1]
+def _trees(graphs: NeighborGraphs, numbers: Sequence[int]) -> list[_Found]:
+    trees = graphs.trees(TREE_CORES)
+    return [
+        _Found(k, "tree", f"{share:g} of a cluster", tree.core, tree.cut(k, share))
+        for k in numbers
+        for tree in trees
+        for share in TREE_SHARES
+    ]

@@ -1,8 +1,8 @@
 """Clusters of a spanning tree: cut its longest edges, as long as enough points are left on both sides.
 
-Lengths are mutual-reachability distances, so that a lone point between two clusters is no bridge; the tree is that of
-a table of neighbours, its pieces joined by their nearest points. A part must hold a neighbourhood, the point and those
-its core distance reaches to: fewer points are as far from each other as from the rest, and no cluster of that density.
+Lengths are mutual-reachability distances, so that a lone point between two clusters does not connect them; the tree is
+that of a table of neighbours, its pieces joined by their nearest points. A part must hold a neighbourhood, the point
+and those its core distance reaches to: fewer points are as far from each other as from the rest.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ class Joins(NamedTuple):
 
 
 class SpanningTree(NamedTuple):
-    """A tree hung up at one point, with its places in depth-first order, ready to be cut for any number of clusters.
+    """A tree rooted at one point, with its places in depth-first order, ready to be cut for any number of clusters.
 
     Parameters
     ----------
     place : ndarray of shape (n,)
-        Where each point is; what hangs on place i are the places i to `end[i]`.
+        The place of each point; the subtree at place i has the places i to `end[i]`.
     parent, end : ndarrays of shape (n,)
     branch : ndarray of shape (n,)
-        Weight of the points that hang on each place, its own included.
+        Weight of the points in the subtree at each place, its own included.
     longest_first : ndarray of shape (n,)
         The places by falling length of the edge above.
     core : int
@@ -63,8 +63,8 @@ class SpanningTree(NamedTuple):
             raise ValueError(f"n_clusters={n_clusters} must be between 1 and the number of points, {len(self.place)}.")
         neighborhood = (self.core + 1) * self.branch[0] / len(self.place)
         fewest = max(share * self.branch[0] / n_clusters, neighborhood)
-        part = cut_longest(self.parent, self.end, self.longest_first, self.branch.copy(), n_clusters, fewest)
-        return part[self.place]
+        labels = cut_longest(self.parent, self.end, self.longest_first, self.branch.copy(), n_clusters, fewest)
+        return labels[self.place]
 
 
 def spanning_tree(
@@ -95,7 +95,7 @@ def spanning_tree(
     >>> import numpy as np
     >>> X = np.array([[0.0], [1.0], [2.5], [9.0], [10.0]])
     >>> near = kneighbors(X, 3)
-    >>> tree = spanning_tree(*near, join_pieces(X, near[1]), 1, np.ones(5))
+    >>> tree = spanning_tree(*near, join_pieces(NeighborSearch(X), near[1]), 1, np.ones(5))
     >>> tree.cut(2, 0.25)
     array([0, 0, 0, 1, 1])
     """
@@ -109,26 +109,26 @@ def spanning_tree(
     return SpanningTree(place, parent, end, branch, np.argsort(-above, kind="stable"), core)
 
 
-def join_pieces(X: NDArray[np.floating], indices: NDArray[np.integer], *, n_jobs: int | None = None) -> Joins:
+def join_pieces(search: NeighborSearch, indices: NDArray[np.integer]) -> Joins:
     """Edges between the nearest points of the pieces of a neighbour graph: the minimum spanning tree of the pieces.
 
     Examples
     --------
     >>> import numpy as np
     >>> X = np.array([[0.0], [1.0], [9.0], [10.0]])
-    >>> join_pieces(X, kneighbors(X, 2)[1]).distance
+    >>> join_pieces(NeighborSearch(X), kneighbors(X, 2)[1]).distance
     array([8.])
     """
     from ._tree_loops import pieces_of
 
     n_pieces, piece = pieces_of(indices)
     if n_pieces == 1:
-        found = []
-    elif NeighborSearch(X).method == "tree":
-        found = _joins_by_rounds(X, piece, n_pieces, n_jobs)
+        joins = []
+    elif search.method == "tree":
+        joins = _joins_by_rounds(search.X, piece, n_pieces, search.n_jobs)
     else:
-        found = _joins_of_all_pairs(X, _largest_first(piece), n_pieces, n_jobs)
-    first, second, distance = zip(*found) if found else ((), (), ())
+        joins = _joins_of_all_pairs(search.X, _largest_first(piece), n_pieces, search.n_jobs)
+    first, second, distance = zip(*joins) if joins else ((), (), ())
     return Joins(np.array(first, dtype=np.int64), np.array(second, dtype=np.int64), np.array(distance, dtype=float))
 
 
@@ -142,18 +142,18 @@ def _joins_of_all_pairs(
 ) -> list[tuple[int, int, float]]:
     """The nearest points of any two pieces, half of all pairs of points, of which the tree keeps the closest.
 
-    What a search without a tree costs, whoever asks; rounds would ask it again and again.
+    As slow as one brute-force search; joining in rounds would repeat that search.
     """
     apart = np.zeros((n_pieces, n_pieces))
     ends = np.zeros((2, n_pieces, n_pieces), dtype=np.int64)
     with single_threaded_blas:
         for later in range(1, n_pieces):
-            there, asking = np.flatnonzero(piece == later), np.flatnonzero(piece < later)
-            away, near = kneighbors(X[there], 1, at=X[asking], n_jobs=n_jobs)
-            order = np.lexsort((away[:, 0], piece[asking]))
+            targets, asking = np.flatnonzero(piece == later), np.flatnonzero(piece < later)
+            distances, indices = kneighbors(X[targets], 1, at=X[asking], n_jobs=n_jobs)
+            order = np.lexsort((distances[:, 0], piece[asking]))
             best = order[np.searchsorted(piece[asking[order]], np.arange(later))]
-            apart[later, :later] = away[best, 0]
-            ends[:, later, :later] = asking[best], there[near[best, 0]]
+            apart[later, :later] = distances[best, 0]
+            ends[:, later, :later] = asking[best], targets[indices[best, 0]]
     # Distinct points may be at distance zero by rounding; the tree would take that for no edge.
     apart[apart < np.finfo(float).tiny] = np.finfo(float).tiny
     later, earlier = minimum_spanning_tree(sparse.csr_array(np.tril(apart, -1))).nonzero()
@@ -169,7 +169,7 @@ def _joins_by_rounds(
     Any two pieces differ in some bit of their number, so one search from side to side for every bit finds the nearest
     foreign point of all points.
     """
-    found: list[tuple[int, int, float]] = []
+    joins: list[tuple[int, int, float]] = []
     while n_pieces > 1:
         # The largest piece is number 0 and is found by the others.
         piece = _largest_first(piece)
@@ -181,10 +181,10 @@ def _joins_by_rounds(
             ours, theirs = merged[piece[p]], merged[piece[partner[p]]]
             if ours != theirs:
                 merged[merged == ours] = theirs
-                found.append((int(p), int(partner[p]), float(nearest[p])))
+                joins.append((int(p), int(partner[p]), float(nearest[p])))
         names, merged = np.unique(merged, return_inverse=True)
         n_pieces, piece = len(names), merged[piece]
-    return found
+    return joins
 
 
 def _nearest_foreign(
@@ -196,10 +196,10 @@ def _nearest_foreign(
     for bit in range(int(n_pieces - 1).bit_length()):
         odd = (piece >> bit) & 1 == 1
         for side in (odd, ~odd):
-            asking, there = np.flatnonzero(side & (piece > 0)), np.flatnonzero(~side)
+            asking, targets = np.flatnonzero(side & (piece > 0)), np.flatnonzero(~side)
             if len(asking):
-                away, near = kneighbors(X[there], 1, at=X[asking], n_jobs=n_jobs)
-                closer = away[:, 0] < nearest[asking]
-                nearest[asking[closer]] = away[closer, 0]
-                partner[asking[closer]] = there[near[closer, 0]]
+                distances, indices = kneighbors(X[targets], 1, at=X[asking], n_jobs=n_jobs)
+                closer = distances[:, 0] < nearest[asking]
+                nearest[asking[closer]] = distances[closer, 0]
+                partner[asking[closer]] = targets[indices[closer, 0]]
     return nearest, partner

@@ -185,20 +185,30 @@ def rank_candidates(
     )  # fmt: skip
 
 
+def most_agreed(proposals: Sequence[Proposal]) -> tuple[float, Ints]:
+    """The highest consensus of a candidate, and its labels."""
+    labels = np.array([candidate.point_labels for proposal in proposals for candidate in proposal.candidates])
+    votes = np.concatenate([proposal.votes for proposal in proposals])
+    votes /= votes.sum()
+    scores = np.where(votes > 0, consensus(agreement(labels, proposals[0].graphs.weights), votes), 0.0)
+    return float(scores.max()), labels[np.argmax(scores.round(9))]
+
+
 def confidence(score: float, numbers: Sequence[NumberCandidate] = ()) -> float:
     r"""The expected adjusted Rand index with the true clusters.
 
-    For a given number it is the root mean square of that with the candidates. If the number was found, each number k
-    that was compared is the true one with a probability proportional to :math:`g_k^2 / k`, with :math:`g_k` its gain.
+    For a given number it is :math:`a^{3/4}`, with a the consensus: a mean of squares is too low, and its root too high.
+    If the number was found, each number k that was compared is the true one with a probability proportional to
+    :math:`(g_k \sqrt{1 - 1/k})^4`. Both exponents are calibrated on data with classes.
 
     Examples
     --------
-    >>> confidence(0.81)
-    0.9
+    >>> round(confidence(0.81), 2)
+    0.85
     """
-    index = float(np.sqrt(score))
+    index = float(score**0.75)
     if not numbers:
         return index
-    chances = np.array([max(number.gain, 0.0) ** 2 / number.n_clusters for number in numbers])
+    chances = np.array([max(number.gain, 0.0) ** 4 * (1 - 1 / number.n_clusters) ** 2 for number in numbers])
     similar = np.array([max(number.similarity, 0.0) for number in numbers])
     return index * float(chances @ similar / chances.sum()) if chances.sum() > 0 else 0.0

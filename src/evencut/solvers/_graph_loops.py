@@ -11,7 +11,7 @@ import cython
 import numpy as np
 from cython.cimports.libc.math import sqrt
 
-# Nodes are visited in random order, but in runs of neighbours in memory where there are many.
+# Nodes are visited in random order, but in runs of neighbours in memory if there are many.
 _RUNS = 2048
 
 
@@ -167,7 +167,7 @@ class _Groups:
 @cython.cfunc
 @cython.nogil
 def _renumber(parent: cython.int[::1], number: cython.int[::1]) -> cython.Py_ssize_t:
-    """Number the groups as they come, in place; how many they are. `number` is room to work in."""
+    """Number the groups in the order of their first nodes, in place; how many they are. `number` is room to work in."""
     n_groups: cython.Py_ssize_t = 0
     number[:] = -1
     for p in range(parent.shape[0]):
@@ -180,11 +180,8 @@ def _renumber(parent: cython.int[::1], number: cython.int[::1]) -> cython.Py_ssi
 
 
 def take_pairs(
-    first: cython.const[cython.int][::1],
-    second: cython.const[cython.int][::1],
-    order: cython.const[cython.longlong][::1],
-    n: cython.Py_ssize_t,
-    limit: cython.Py_ssize_t,
+    first: cython.const[cython.int][::1], second: cython.const[cython.int][::1],
+    order: cython.const[cython.longlong][::1], n: cython.Py_ssize_t, limit: cython.Py_ssize_t,
 ):
     """Parents after merging pairs in the given order, each node once, `limit` pairs at most; how many groups."""
     parents = np.arange(n, dtype=np.int32)
@@ -206,32 +203,20 @@ def take_pairs(
     return parents, n_groups
 
 
-def contract(graph, parent, n_groups: cython.Py_ssize_t):
+def contract(graph, parent: cython.const[cython.int][::1], n_groups: cython.Py_ssize_t):
     """The graph of the groups: links between groups add up, links inside go to the diagonal."""
+    fine: Graph = Graph(*graph)
     n_links = len(graph[1])
-    indptr, indices, data = np.zeros(n_groups + 1, np.int64), np.empty(n_links, np.int32), np.empty(n_links)
-    diagonal, weights = np.zeros(n_groups), np.zeros(n_groups)
-    _fill_contracted(Graph(*graph), parent, indptr, indices, data, diagonal, weights)
-    used = indptr[n_groups]
-    return indptr, indices[:used].copy(), data[:used].copy(), diagonal, weights
-
-
-@cython.cfunc
-@cython.exceptval(-1)
-def _fill_contracted(
-    graph: Graph,
-    parent: cython.const[cython.int][::1],
-    new_indptr: cython.longlong[::1],
-    new_indices: cython.int[::1],
-    new_data: cython.double[::1],
-    new_diagonal: cython.double[::1],
-    new_weights: cython.double[::1],
-) -> cython.int:
-    n_groups: cython.Py_ssize_t = new_weights.shape[0]
+    ends, columns, entries = np.zeros(n_groups + 1, np.int64), np.empty(n_links, np.int32), np.empty(n_links)
+    inside, mass = np.zeros(n_groups), np.zeros(n_groups)
+    new_indptr: cython.longlong[::1] = ends
+    new_indices: cython.int[::1] = columns
+    new_data: cython.double[::1] = entries
+    diagonal: cython.double[::1] = inside
+    weights: cython.double[::1] = mass
     members: cython.int[::1] = np.empty(parent.shape[0], dtype=np.int32)
     start: cython.longlong[::1] = np.empty(n_groups + 1, dtype=np.int64)
     place: cython.longlong[::1] = np.full(n_groups, -1, dtype=np.int64)
-    indices, data = graph.indices, graph.data
     used: cython.Py_ssize_t = 0
     with cython.nogil:
         sort_members(parent, members, start)
@@ -239,19 +224,19 @@ def _fill_contracted(
             row = used
             for m in range(start[g], start[g + 1]):
                 p = members[m]
-                new_weights[g] += graph.weights[p]
-                new_diagonal[g] += graph.diagonal[p]
-                for e in range(graph.indptr[p], graph.indptr[p + 1]):
-                    h = parent[indices[e]]
+                weights[g] += fine.weights[p]
+                diagonal[g] += fine.diagonal[p]
+                for e in range(fine.indptr[p], fine.indptr[p + 1]):
+                    h = parent[fine.indices[e]]
                     if h == g:
-                        if indices[e] != p:
-                            new_diagonal[g] += data[e]
+                        if fine.indices[e] != p:
+                            diagonal[g] += fine.data[e]
                     elif place[h] < row:
                         place[h] = used
                         new_indices[used] = h
-                        new_data[used] = data[e]
+                        new_data[used] = fine.data[e]
                         used += 1
                     else:
-                        new_data[place[h]] += data[e]
+                        new_data[place[h]] += fine.data[e]
             new_indptr[g + 1] = used
-    return 0
+    return ends, columns[:used].copy(), entries[:used].copy(), inside, mass

@@ -20,20 +20,13 @@ _SWEEPS = cython.declare(cython.int, 6)
 _INFINITE = cython.declare(cython.double, float("inf"))
 
 
-def strongest_links(matrix, scale, n_links):
-    """Columns and values of the largest entries of every row, where columns are scaled; the diagonal is passed over."""
-    columns, values = np.zeros((len(matrix), n_links), np.int32), np.full((len(matrix), n_links), -np.inf)
-    _keep_strongest(np.ascontiguousarray(matrix), scale, columns, values)
-    return columns, values
-
-
-def _keep_strongest(
-    matrix: cython.const[Real][:, ::1],
-    scale: cython.const[cython.double][::1],
-    columns: cython.int[:, ::1],
-    values: cython.double[:, ::1],
+def strongest_links(
+    matrix: cython.const[Real][:, ::1], scale: cython.const[cython.double][::1], n_links: cython.Py_ssize_t
 ):
-    n_links: cython.Py_ssize_t = values.shape[1]
+    """Columns and values of the largest entries of every row, where columns are scaled; the diagonal is passed over."""
+    tables = np.zeros((len(matrix), n_links), np.int32), np.full((len(matrix), n_links), -np.inf)
+    columns: cython.int[:, ::1] = tables[0]
+    values: cython.double[:, ::1] = tables[1]
     with cython.nogil:
         for p in range(matrix.shape[0]):
             for q in range(matrix.shape[1]):
@@ -47,21 +40,16 @@ def _keep_strongest(
                     at -= 1
                 values[p, at] = value
                 columns[p, at] = q
+    return tables
 
 
-def contract_dense(matrix, parent, n_groups: cython.Py_ssize_t):
-    """M summed over each pair of groups."""
-    rows, small = np.zeros((n_groups, len(parent))), np.zeros((n_groups, n_groups))
-    _sum_groups(np.ascontiguousarray(matrix), parent, rows, small)
-    return small
-
-
-def _sum_groups(
-    matrix: cython.const[Real][:, ::1],
-    parent: cython.const[cython.longlong][::1],
-    rows: cython.double[:, ::1],
-    small: cython.double[:, ::1],
+def contract_dense(
+    matrix: cython.const[Real][:, ::1], parent: cython.const[cython.longlong][::1], n_groups: cython.Py_ssize_t
 ):
+    """M summed over each pair of groups."""
+    sums = np.zeros((n_groups, n_groups))
+    rows: cython.double[:, ::1] = np.zeros((n_groups, len(parent)))
+    small: cython.double[:, ::1] = sums
     n: cython.Py_ssize_t = parent.shape[0]
     with cython.nogil:
         for p in range(n):
@@ -74,6 +62,7 @@ def _sum_groups(
         for g in range(small.shape[0]):
             for h in range(g):
                 small[g, h] = small[h, g] = 0.5 * (small[g, h] + small[h, g])
+    return sums
 
 
 @cython.cfunc
@@ -168,13 +157,8 @@ class _Merger:
 
 
 def exchange_grown(
-    matrix,
-    weights,
-    labels: cython.longlong[::1],
-    n_clusters: cython.Py_ssize_t,
-    ranked: cython.const[cython.longlong][::1],
-    trials: cython.Py_ssize_t,
-    state: cython.ulonglong[::1],
+    matrix, weights, labels: cython.longlong[::1], n_clusters: cython.Py_ssize_t,
+    ranked: cython.const[cython.longlong][::1], trials: cython.Py_ssize_t, state: cython.ulonglong[::1],
 ):
     """Try `trials` exchanges of clusters (one split, two merged), in place; the energy afterwards.
 
@@ -182,7 +166,7 @@ def exchange_grown(
     turn: outliers and modes are what criteria fall for, and few nodes among many.
     """
     growth: _Growth = _Growth(matrix, weights, n_clusters)
-    # Links of all nodes to all clusters, and to one more that is in use while two become three.
+    # Links of all nodes to all clusters, and to a spare one that is in use while two become three.
     table: cython.double[:, ::1] = np.zeros((n_clusters + 1, len(weights)))
     changed: cython.double[:, ::1] = np.zeros((n_clusters + 1, len(weights)))
     proposal: cython.longlong[::1] = np.empty(len(weights), dtype=np.int64)
@@ -292,10 +276,7 @@ class _Growth:
     @cython.cfunc
     @cython.nogil
     def grow(
-        self,
-        table: cython.double[:, ::1],
-        parted: cython.Py_ssize_t,
-        n_members: cython.Py_ssize_t,
+        self, table: cython.double[:, ::1], parted: cython.Py_ssize_t, n_members: cython.Py_ssize_t,
         at: cython.Py_ssize_t,
     ) -> cython.Py_ssize_t:
         """The part of a cluster that grows from a node, always by what is tied to it most, cut off where it pays most.

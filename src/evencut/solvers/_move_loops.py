@@ -1,6 +1,6 @@
 """Compiled loops of the single-point moves; imported only when moves are made.
 
-`clusters` is the labels of the points and, of each cluster, M(S_k, S_k), w(S_k) and the number of points.
+Clusters are the labels of the points and, of each cluster, M(S_k, S_k), w(S_k) and the number of points.
 """
 
 from .._lazy import require_compiled
@@ -63,21 +63,12 @@ def _transfer(
     return 0
 
 
-def sweep_csr(graph, clusters, order):
-    """One pass of moves over a CSR matrix; returns how many points moved. Costs degree + k a point."""
-    indptr, *rest = graph
-    return _sweep_rows(np.asarray(indptr, np.int64), *rest, Clusters(*clusters), np.ascontiguousarray(order))
-
-
-def _sweep_rows(
-    indptr: cython.const[cython.longlong][::1],
-    indices: cython.const[Index][::1],
-    data: cython.const[Real][::1],
-    diagonal: cython.const[cython.double][::1],
-    w: cython.const[cython.double][::1],
-    clusters: Clusters,
+def sweep_graph(
+    indptr: cython.const[cython.longlong][::1], indices: cython.const[Index][::1], data: cython.const[Real][::1],
+    diagonal: cython.const[cython.double][::1], w: cython.const[cython.double][::1], clusters: Clusters,
     order: cython.const[cython.longlong][::1],
 ):
+    """One pass of moves over a CSR matrix; returns how many points moved. Costs degree + k a point."""
     labels, links = clusters.labels, clusters.links
     n_moves: cython.Py_ssize_t = 0
     with cython.nogil:
@@ -101,19 +92,12 @@ def _sweep_rows(
     return n_moves
 
 
-def sweep_dense(matrix, diagonal, w, clusters, order, table):
-    """One pass over a dense matrix; `table[k, p]` holds the links of p to cluster k and is kept up to date."""
-    return _sweep_matrix(matrix, diagonal, w, Clusters(*clusters), np.ascontiguousarray(order), table)
-
-
-def _sweep_matrix(
-    matrix: cython.const[Real][:, ::1],
-    diagonal: cython.const[cython.double][::1],
-    w: cython.const[cython.double][::1],
-    clusters: Clusters,
-    order: cython.const[cython.longlong][::1],
+def sweep_dense(
+    matrix: cython.const[Real][:, ::1], diagonal: cython.const[cython.double][::1],
+    w: cython.const[cython.double][::1], clusters: Clusters, order: cython.const[cython.longlong][::1],
     table: cython.double[:, ::1],
 ):
+    """One pass over a dense matrix; `table[k, p]` holds the links of p to cluster k and is updated."""
     n_moves: cython.Py_ssize_t = 0
     with cython.nogil:
         for i in range(order.shape[0]):
@@ -124,9 +108,7 @@ def _sweep_matrix(
 @cython.cfunc
 @cython.nogil
 def sweep_table(
-    matrix: cython.const[cython.double][:, ::1],
-    weights: cython.const[cython.double][::1],
-    clusters: Clusters,
+    matrix: cython.const[cython.double][:, ::1], weights: cython.const[cython.double][::1], clusters: Clusters,
     table: cython.double[:, ::1],
 ) -> cython.Py_ssize_t:
     """One pass over a dense matrix in double precision, node by node, for other compiled loops."""
@@ -140,12 +122,8 @@ def sweep_table(
 @cython.nogil
 @cython.inline
 def _try_to_move(
-    matrix: cython.const[Real][:, ::1],
-    table: cython.double[:, ::1],
-    clusters: Clusters,
-    p: cython.Py_ssize_t,
-    diagonal: cython.double,
-    w_p: cython.double,
+    matrix: cython.const[Real][:, ::1], table: cython.double[:, ::1], clusters: Clusters, p: cython.Py_ssize_t,
+    diagonal: cython.double, w_p: cython.double,
 ) -> cython.bint:
     """Take p to where it gains most, and keep the table up to date; whether it moved."""
     source: cython.Py_ssize_t = clusters.labels[p]

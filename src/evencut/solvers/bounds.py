@@ -11,16 +11,22 @@ r"""Clusters of bounded size: the same energy, with the weight of every cluster 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+from scipy.sparse.csgraph import csgraph_from_dense, shortest_path
 
 from ..criteria import RatioProblem
 from ..tensors import AnyInts, Floats, Ints, Mask, Places
+from .descent import bound_costs
 from .solve import Solution
 
 __all__ = ["Bounds", "bounded"]
 
-_MAX_ROUNDS, _N_STEPS = 3, 5
+_MAX_ROUNDS, _N_STEPS = 3, 12
+# Points with which one that cannot move alone is tried for an exchange.
+_N_PARTNERS = 10
 # A change must gain more than rounding noise.
 _LEAST_GAIN = 1e-10
 
@@ -39,30 +45,41 @@ class Bounds:
     smallest: float
     largest: float
 
-    @property
-    def slack(self) -> float:
-        """What rounding may add to a sum."""
-        return 1e-9 * float(self.sizes.sum())
+    @cached_property
+    def limits(self) -> tuple[float, float]:
+        """Smallest and largest sum, with what rounding may add to it."""
+        rounding = 1e-9 * float(self.sizes.sum())
+        return self.smallest - rounding, self.largest + rounding
 
-    def hold(self, labels: Ints, n_clusters: int) -> bool:
-        """Whether every cluster is within the limits."""
-        size = np.bincount(labels, self.sizes, n_clusters)
-        return bool((size >= self.smallest - self.slack).all() and (size <= self.largest + self.slack).all())
+    @property
+    def min_clusters(self) -> int:
+        """The smallest number of clusters within the limits."""
+        return max(1, int(np.ceil(self.sizes.sum() / self.largest - 1e-9)))
+
+    @property
+    def max_clusters(self) -> float:
+        """The largest number of clusters within the limits."""
+        return self.sizes.sum() // self.smallest if self.smallest > 0 else np.inf
+
+    def allow(self, size: Any) -> Mask:
+        """Whether clusters of these sizes are within the limits."""
+        low, high = self.limits
+        return np.asarray((low <= size) & (size <= high))
 
     def check(self, n_clusters: int) -> None:
         """Raise if no partition into so many clusters can be within the limits."""
-        total, heaviest = float(self.sizes.sum()), float(self.sizes.max())
-        if n_clusters * self.smallest > total + self.slack:
+        total, heaviest, (low, high) = float(self.sizes.sum()), float(self.sizes.max()), self.limits
+        if n_clusters * low > total:
             raise ValueError(
                 f"min_size={self.smallest:g} in {n_clusters} clusters needs {n_clusters * self.smallest:g} rows, but "
                 f"there are {total:g}; lower min_size, or use at most {int(total // self.smallest)} clusters."
             )
-        if n_clusters * self.largest < total - self.slack:
+        if n_clusters * high < total:
             raise ValueError(
                 f"max_size={self.largest:g} in {n_clusters} clusters holds {n_clusters * self.largest:g} rows, but "
                 f"there are {total:g}; raise max_size, or use at least {int(-(-total // self.largest))} clusters."
             )
-        if heaviest > self.largest + self.slack:
+        if heaviest > high:
             raise ValueError(
                 f"max_size={self.largest:g} is less than the weight {heaviest:g} of one point (equal rows are one "
                 "point); raise max_size."
@@ -85,46 +102,47 @@ def bounded(
     array([0, 0, 0, 1, 1, 1])
     """
     bounds.check(n_clusters)
-    if bounds.hold(solution.labels, n_clusters):
-        return solution
     labels = solution.labels
     size = np.bincount(labels, bounds.sizes, n_clusters)
+    if bounds.allow(size).all():
+        return solution
     # The limits come nearer in steps, so that clusters give and take at their borders.
     for share in np.linspace(0, 1, _N_STEPS + 1)[1:]:
         smallest = min(bounds.smallest, (1 - share) * float(size.min()) + share * bounds.smallest)
         largest = max(bounds.largest, (1 - share) * float(size.max()) + share * bounds.largest)
         spare = 0.0 if share == 1 else float(np.ptp(bounds.sizes))
         step = replace(bounds, smallest=smallest - spare, largest=largest + spare)
-        labels = _within(step, _costs(problem, labels, n_clusters), labels, n_clusters)
-    trace = [problem.energy(labels)]
+        # On the way there the order in which points flow hardly matters.
+        fraction = 0.5 if share == 1 else 1.0
+        labels = _within(step, _energy_and_costs(problem, labels, n_clusters)[1], labels, n_clusters, fraction)
+    energy, costs = _energy_and_costs(problem, labels, n_clusters)
+    trace = [energy]
     for _ in range(_MAX_ROUNDS):
-        lower = _within(bounds, _costs(problem, labels, n_clusters), labels, n_clusters)
-        energy = problem.energy(lower)
+        proposal = _within(bounds, costs, labels, n_clusters)
+        energy, costs = _energy_and_costs(problem, proposal, n_clusters)
         if energy >= trace[-1] - _LEAST_GAIN * abs(trace[-1]):
             break
-        labels = lower
+        labels = proposal
         trace.append(energy)
-    converged = True
-    if not problem.matrix.is_lazy:
-        converged = _Moves(problem, labels, n_clusters, bounds).improve(trace, max_iter)
+    # A lazy matrix has no entries for moves of single points.
+    converged = problem.matrix.is_lazy or _Moves(problem, labels, n_clusters, bounds).improve(trace, max_iter)
     return replace(
         solution, labels=labels, energy=trace[-1], trace=tuple(trace), n_iter=len(trace), converged=converged
     )
 
 
-def _costs(problem: RatioProblem, labels: Ints, n_clusters: int) -> Floats:
-    """The bound of the Lloyd step: what each point costs in each cluster."""
-    inside, weight = problem.associations(labels, n_clusters)
-    links = problem.matrix.links(labels, n_clusters)
-    if problem.diagonal is not None:
-        links[np.arange(len(labels)), labels] += problem.diagonal
-    return -2 * links / weight + np.outer(problem.weights, inside / weight**2)
+def _energy_and_costs(problem: RatioProblem, labels: Ints, n_clusters: int) -> tuple[float, Floats]:
+    """The energy, and what each point costs in each cluster under the bound of the Lloyd step."""
+    links, inside, weight = problem.cluster_links(labels, n_clusters)
+    return -float((inside / weight).sum()), bound_costs(links, problem.weights, inside, weight)
 
 
-def _within(bounds: Bounds, costs: Floats, start: Ints, n_clusters: int) -> Ints:
-    """The cheapest assignment within the limits, by shortest paths from clusters too large or to clusters too small."""
-    sizes, slack = bounds.sizes, bounds.slack
-    lightest, heaviest = float(sizes.min()), float(sizes.max())
+def _within(bounds: Bounds, costs: Floats, start: Ints, n_clusters: int, fraction: float = 0.5) -> Ints:
+    """The cheapest assignment within the limits, by shortest paths from clusters too large or to clusters too small.
+
+    A part of what must flow goes at a time; the end is a point at a time, as the algorithm has it.
+    """
+    sizes, (low, high) = bounds.sizes, bounds.limits
     labels = costs.argmin(axis=1)
     # No cluster starts empty: the links to an empty one would not be known.
     for k in np.setdiff1d(np.arange(n_clusters), labels):
@@ -135,31 +153,27 @@ def _within(bounds: Bounds, costs: Floats, start: Ints, n_clusters: int) -> Ints
 
     def update(k: int) -> None:
         members = np.flatnonzero(labels == k)
-        edge[k] = np.inf
-        if len(members):
-            edge[k] = (per_unit[members] - per_unit[members, k][:, None]).min(axis=0)
+        # Points that would gain are left to the exchanges: shortest paths need lengths of 0 and more.
+        edge[k] = (per_unit[members] - per_unit[members, k][:, None]).min(axis=0, initial=np.inf).clip(0)
         edge[k, k] = np.inf
 
     for k in range(n_clusters):
         update(k)
     # Points of unequal weight overshoot: a limit on the number of paths ends what cannot be met.
     for _ in range(20 * len(labels)):
-        too_large, too_small = size > bounds.largest + slack, size < bounds.smallest - slack
+        too_large, too_small = size > high, size < low
         if not (too_large.any() or too_small.any()):
             return labels
-        path: list[tuple[int, int]] = []
-        for one in (heaviest, lightest):  # there is room for any point, or at least for some
-            if not path and too_large.any():
-                path = _shortest_path(edge, too_large, size + one <= bounds.largest + slack)
-            elif not path:
-                path = _shortest_path(edge, size - one >= bounds.smallest - slack, too_small)
+        ends = [  # with room for any point, or at least for some
+            (too_large, size + point_size <= high) if too_large.any() else (size - point_size >= low, too_small)
+            for point_size in (float(sizes.max()), float(sizes.min()))
+        ]
+        path = _shortest_path(edge, *ends[0]) or _shortest_path(edge, *ends[1])
         if not path:
             break
-        # Half of what must flow at a time: the end is a point at a time, as the algorithm has it.
         first, last = path[0][0], path[-1][1]
-        amount = min(size[first] - bounds.largest, bounds.largest - size[last]) / 2
-        if not too_large.any():
-            amount = min(size[first] - bounds.smallest, bounds.smallest - size[last]) / 2
+        limit = bounds.largest if too_large.any() else bounds.smallest
+        amount = fraction * min(size[first] - limit, limit - size[last])
         for points, target in [(_cheapest(per_unit, sizes, labels, a, b, amount), b) for a, b in path]:
             size -= np.bincount(labels[points], sizes[points], n_clusters)
             size[target] += sizes[points].sum()
@@ -181,59 +195,55 @@ def _cheapest(per_unit: Floats, sizes: Floats, labels: Ints, source: int, target
 
 
 def _shortest_path(edge: Floats, sources: Mask, targets: Mask) -> list[tuple[int, int]]:
-    """The cheapest path from one of the sources to one of the targets, by Bellman and Ford; empty without one."""
-    n_clusters = len(edge)
-    length, parent = np.where(sources, 0.0, np.inf), np.full(n_clusters, -1)
-    for _ in range(n_clusters - 1):
-        through = length[:, None] + edge
-        best = through.argmin(axis=0)
-        shorter = through[best, np.arange(n_clusters)] < length - 1e-12 * np.abs(length).clip(max=1e300)
-        shorter &= ~sources
-        if not shorter.any():
-            break
-        length[shorter], parent[shorter] = through[best, np.arange(n_clusters)][shorter], best[shorter]
-    reached = np.where(targets & ~sources, length, np.inf)
-    end = int(reached.argmin())
+    """The cheapest path from one of the sources to one of the targets; empty if none exists."""
+    starts = np.flatnonzero(sources)
+    length, parent = shortest_path(csgraph_from_dense(edge, np.inf), indices=starts, return_predecessors=True)
+    length[:, sources | ~targets] = np.inf
     path: list[tuple[int, int]] = []
-    if np.isinf(reached[end]):
+    if not np.isfinite(length).any():
         return path
-    while parent[end] >= 0 and len(path) < n_clusters:
-        path.append((int(parent[end]), end))
-        end = int(parent[end])
+    start, end = np.unravel_index(length.argmin(), length.shape)
+    while end != starts[start]:
+        path.append((int(parent[start, end]), int(end)))
+        end = parent[start, end]
     return path[::-1]
 
 
 class _Moves:
-    """Points on the move: the links of every point with every cluster are kept up to date."""
+    """Moves and exchanges of single points; the links of every point with every cluster are kept up to date."""
 
     def __init__(self, problem: RatioProblem, labels: Ints, n_clusters: int, bounds: Bounds) -> None:
-        self._graph, self._bounds, self._labels = problem.matrix.graph, bounds, labels
-        self._entries = None if self._graph is not None else np.asarray(problem.matrix.array, dtype=np.float64)
-        self._w, n_points = np.asarray(problem.weights, dtype=np.float64), len(labels)
-        diagonal = np.zeros(n_points) if problem.diagonal is None else problem.diagonal
-        self._diagonal = diagonal
-        own = self._graph.diagonal() if self._graph is not None else np.asarray(self._entries).diagonal()
-        self._own = own + diagonal
-        self._links = problem.matrix.links(labels, n_clusters)
-        self._links[np.arange(n_points), labels] += diagonal
-        self._inside, self._weight = problem.associations(labels, n_clusters)
+        matrix = problem.matrix
+        self._graph, self._bounds, self._labels = matrix.graph, bounds, labels
+        self._entries: Any = None if self._graph is not None else np.asarray(matrix.array, dtype=np.float64)
+        self._diagonal = np.zeros(len(labels)) if problem.diagonal is None else problem.diagonal
+        self._own, self._w = np.asarray(matrix.diagonal()) + self._diagonal, problem.weights
+        self._links, self._inside, self._weight = problem.cluster_links(labels, n_clusters)
         self._size = np.bincount(labels, bounds.sizes, n_clusters)
 
     def improve(self, trace: list[float], max_iter: int) -> bool:
         """Sweep until nothing gains; extends the trace of energies, and says whether it came to an end."""
+        everyone = np.arange(len(self._labels))
         for _ in range(max_iter):
-            gains = self._gains(np.arange(len(self._labels)))
-            gains[np.arange(len(gains)), self._labels] = -np.inf
-            best = gains.max(axis=1)
-            moved = sum(self._try(int(p)) for p in np.argsort(-best, kind="stable")[: int((best > self._least).sum())])
-            if not moved:
+            source = self._labels.copy()
+            gains = self._gains(everyone)
+            gains[everyone, source] = -np.inf
+            best, target = gains.max(axis=1), gains.argmax(axis=1)
+            # The most that a point of each cluster gains in each other one.
+            largest_gain = np.array([gains[source == k].max(axis=0, initial=-np.inf) for k in range(len(self._size))])
+            may_leave = self._may_pass(self._bounds.sizes, source, target)
+            min_gain = _LEAST_GAIN * float(np.abs(self._inside / self._weight).sum())
+            best[~may_leave & (best + largest_gain[target, source] <= min_gain)] = -np.inf
+            order = np.argsort(-best, kind="stable")[: int((best > min_gain).sum())]
+            partners: dict[tuple[int, int], Places] = {}
+            if not sum(self._try(int(p), min_gain, gains, partners) for p in order):
                 return True
             trace.append(-float((self._inside / self._weight).sum()))
         return False
 
-    @property
-    def _least(self) -> float:
-        return _LEAST_GAIN * float(np.abs(self._inside / self._weight).sum())
+    def _may_pass(self, amount: Any, source: Any, target: Any) -> Mask:
+        """Whether so much may pass from one cluster to the other."""
+        return self._bounds.allow(self._size[source] - amount) & self._bounds.allow(self._size[target] + amount)
 
     def _gains(self, points: AnyInts) -> Floats:
         """What the ratio association gains if each of these points, alone, goes to each cluster."""
@@ -245,35 +255,34 @@ class _Moves:
         leave = np.where(left > 1e-12 * weight[source], rest - inside[source] / weight[source], -np.inf)
         return np.asarray(joined + leave[:, None])
 
-    def _try(self, p: int) -> bool:
-        """Take p to the cluster where it gains most, or let it change places; whether anything moved."""
-        source, bounds = int(self._labels[p]), self._bounds
+    def _try(self, p: int, min_gain: float, at_start: Floats, partners: dict[tuple[int, int], Places]) -> bool:
+        """Take p to the cluster where it gains most, or exchange it for a point of it; whether anything moved.
+
+        `at_start` are the gains of all points at the start of the sweep, `partners` the points of each cluster in the
+        order of what they gained then in another.
+        """
+        source, sizes = int(self._labels[p]), self._bounds.sizes
         gains = self._gains(np.array([p]))[0]
         gains[source] = -np.inf
-        for target in np.argsort(-gains)[:3].tolist():
-            if gains[target] <= self._least:
-                return False
-            leaves = self._size[source] - bounds.sizes[p] >= bounds.smallest - bounds.slack
-            fits = self._size[target] + bounds.sizes[p] <= bounds.largest + bounds.slack
-            if leaves and fits:
-                self._move(p, target)
-                return True
-            if self._change_places(p, source, target, float(gains[target])):
-                return True
-        return False
-
-    def _change_places(self, p: int, source: int, target: int, gain: float) -> bool:
-        members, bounds = np.flatnonzero(self._labels == target), self._bounds
-        change = bounds.sizes[p] - bounds.sizes[members]
-        after = self._size[source] - change, self._size[target] + change
-        low, high = bounds.smallest - bounds.slack, bounds.largest + bounds.slack
-        members = members[np.all([(low <= size) & (size <= high) for size in after], axis=0)]
-        if not len(members):
+        target = int(gains.argmax())
+        if gains[target] <= min_gain:
+            return False
+        if self._may_pass(sizes[p], source, target):
+            self._move(p, target)
+            return True
+        if (target, source) not in partners:
+            members = np.flatnonzero(self._labels == target)
+            partners[target, source] = members[np.argsort(-at_start[members, source], kind="stable")]
+        members = partners[target, source]
+        fits = self._may_pass(sizes[p] - sizes[members], source, target)
+        members = members[fits & (self._labels[members] == target)][:_N_PARTNERS]
+        # Two points that gain by themselves gain less together.
+        if not len(members) or gains[target] + at_start[members[0], source] <= min_gain:
             return False
         self._move(p, target)
         back = self._gains(members)[:, source]
         best = int(back.argmax())
-        if gain + back[best] > self._least:
+        if gains[target] + back[best] > min_gain:
             self._move(int(members[best]), source)
             return True
         self._move(p, source)
@@ -285,16 +294,14 @@ class _Moves:
         self._inside[target] += self._own[p] + 2 * self._links[p, target]
         if self._graph is not None:
             ends = slice(self._graph.indptr[p], self._graph.indptr[p + 1])
-            near, entries = self._graph.indices[ends], self._graph.data[ends]
+            neighbors, entries = self._graph.indices[ends], self._graph.data[ends]
         else:
-            assert self._entries is not None
-            near, entries = slice(None), self._entries[p]
-        self._links[near, source] -= entries
-        self._links[near, target] += entries
+            neighbors, entries = slice(None), self._entries[p]
+        self._links[neighbors, source] -= entries
+        self._links[neighbors, target] += entries
         self._links[p, source] -= self._diagonal[p]
         self._links[p, target] += self._diagonal[p]
-        self._weight[source] -= self._w[p]
-        self._weight[target] += self._w[p]
-        self._size[source] -= self._bounds.sizes[p]
-        self._size[target] += self._bounds.sizes[p]
+        for total, change in ((self._weight, self._w[p]), (self._size, self._bounds.sizes[p])):
+            total[source] -= change
+            total[target] += change
         self._labels[p] = target

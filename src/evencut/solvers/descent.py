@@ -17,15 +17,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..criteria import RatioProblem
-from ..tensors import AnyFloats, AnyInts, Floats, Ints, Places, arange_like, array_namespace, group_sums, one_hot
+from ..tensors import AnyFloats, Floats, Ints, Places, arange_like, array_namespace
 
-_LARGEST_SHIFT = 1e3
+#: A labelling: its `labels`, and their `energy`.
+AnyStep = TypeVar("AnyStep", bound=Any)
 
 
 def bound_costs(links: AnyFloats, point_weights: AnyFloats, inside: AnyFloats, weight: AnyFloats) -> Floats:
@@ -54,13 +55,13 @@ def lloyd_descent(problem: RatioProblem, labels: Ints, n_clusters: int, *, max_i
     array([0, 0, 1, 1])
     """
 
-    def at(proposal: Ints, before: _LloydStep | None = None) -> _LloydStep:
-        if before is None:
+    def at(proposal: Ints, previous: _LloydStep | None = None) -> _LloydStep:
+        if previous is None:
             links = problem.matrix.links(proposal, n_clusters)
         else:
-            links = problem.matrix.updated_links(before.links, before.labels, proposal, n_clusters)
-        whole, inside, weight = _with_diagonal(problem, links, proposal, n_clusters)
-        costs = bound_costs(whole, problem.weights, inside, weight)
+            links = problem.matrix.updated_links(previous.links, previous.labels, proposal, n_clusters)
+        with_diagonal, inside, weight = problem.cluster_links(proposal, n_clusters, links)
+        costs = bound_costs(with_diagonal, problem.weights, inside, weight)
         return _LloydStep(proposal, float(-(inside / weight).sum()), links, costs, weight)
 
     def propose(step: _LloydStep, shift: float) -> Ints:
@@ -72,31 +73,14 @@ def lloyd_descent(problem: RatioProblem, labels: Ints, n_clusters: int, *, max_i
     return descend(at(start), propose, at, n_clusters, max_iter=max_iter, least_gain=problem.matrix.rounding)
 
 
-class Step(Protocol):
-    """A labelling and its energy, as :func:`descend` sees it."""
-
-    @property
-    def labels(self) -> Ints:
-        """The label of each point."""
-        ...
-
-    @property
-    def energy(self) -> float:
-        """What is lowered."""
-        ...
-
-
-AnyStep = TypeVar("AnyStep", bound=Step)
-
-
 @dataclass(frozen=True, eq=False)
 class Descent(Generic[AnyStep]):
     """Where a descent ended.
 
     Parameters
     ----------
-    step : Step
-        The last labelling.
+    step : object
+        The last labelling: its `labels`, and their `energy`.
     trace : tuple of float
         Energy of the start and after each step.
     converged : bool
@@ -124,7 +108,8 @@ def descend(
 
     Parameters
     ----------
-    start : Step
+    start : object
+        A labelling: its `labels`, and their `energy`.
     propose : callable
         Labels of least bound at a step, given the shift (in units of the proposer).
     at : callable
@@ -148,7 +133,7 @@ def descend(
                 if lower.energy < step.energy - least_gain * abs(step.energy):
                     break
             shift = 2 * shift if shift else 1 / 16
-            if shift > _LARGEST_SHIFT:
+            if shift > 1e3:
                 return Descent(step, tuple(trace), True, lost and len(trace) == 1)
         step = lower
         trace.append(step.energy)
@@ -172,31 +157,6 @@ def _shifted_choice(costs: Floats, labels: Ints, point_weights: AnyFloats, weigh
     choice = shifted.argmin(axis=1)
     stays = shifted[rows, labels] <= shifted[rows, choice]
     return array_namespace(labels).where(stays, labels, choice)
-
-
-def cluster_links(problem: RatioProblem, labels: AnyInts, n_clusters: int) -> tuple[Floats, Floats, Floats]:
-    """Links of every point to every cluster, and the association and weight of each cluster.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from evencut.criteria import average_association
-    >>> _, inside, weight = cluster_links(average_association(np.ones((3, 3))), np.array([0, 0, 1]), 2)
-    >>> inside, weight
-    (array([4., 1.]), array([2., 1.]))
-    """
-    return _with_diagonal(problem, problem.matrix.links(labels, n_clusters), labels, n_clusters)
-
-
-def _with_diagonal(
-    problem: RatioProblem, links: Floats, labels: AnyInts, n_clusters: int
-) -> tuple[Floats, Floats, Floats]:
-    """The links of the problem, diagonal included, and the association and weight of each cluster."""
-    rows = arange_like(labels)
-    if problem.diagonal is not None:
-        links = links + one_hot(labels, n_clusters, problem.diagonal)
-    inside = group_sums(links[rows, labels], labels, n_clusters)
-    return links, inside, group_sums(problem.weights, labels, n_clusters)
 
 
 def improve_by_moves(
@@ -235,23 +195,23 @@ def improve_by_moves(
     from . import _move_loops
 
     labels = labels.astype(np.int64)
-    matrix, n_points = problem.matrix, problem.n_points
+    matrix, n_points = problem.matrix, len(problem.weights)
     diagonal = np.zeros(n_points) if problem.diagonal is None else problem.diagonal
     count = np.bincount(labels, minlength=n_clusters)
-    everyone = np.arange(n_points) if movable is None else movable
+    everyone = np.arange(n_points) if movable is None else np.ascontiguousarray(movable)
     trace: list[float] = []
     graph = matrix.graph
     entries = None if graph is not None else np.ascontiguousarray(matrix.array)
-    # Links of all points to all clusters, which a dense sweep keeps up to date.
+    # Links of all points to all clusters; a dense sweep updates them.
     table = None if graph is not None else np.ascontiguousarray(matrix.links(labels, n_clusters).T)
     for _ in range(max_iter):
         order = everyone if rng is None else rng.permutation(everyone)
         # Sums are taken afresh in every sweep, so that rounding does not pile up.
         inside, weight = _sums(problem, labels, n_clusters, table)
-        clusters = (labels, inside, weight, count)
+        clusters = _move_loops.Clusters(labels, inside, weight, count)
         if graph is not None:
-            rows = (graph.indptr, graph.indices, graph.data, diagonal, problem.weights)
-            moved = _move_loops.sweep_csr(rows, clusters, order)
+            rows = (graph.indptr.astype(np.int64), graph.indices, graph.data, diagonal, problem.weights)
+            moved = _move_loops.sweep_graph(*rows, clusters, order)
         else:
             moved = _move_loops.sweep_dense(entries, diagonal, problem.weights, clusters, order, table)
         if not moved:
@@ -262,10 +222,11 @@ def improve_by_moves(
 
 
 def _sums(problem: RatioProblem, labels: Ints, n_clusters: int, table: NDArray | None) -> tuple[Floats, Floats]:
-    """Association and weight of each cluster; from the table of links where there is one."""
+    """Association and weight of each cluster; from the table of links if it is known."""
     if table is None:
-        return problem.associations(labels, n_clusters)
-    inside = np.bincount(labels, table[labels, np.arange(len(labels))], n_clusters).astype(np.float64)
+        inside = problem.matrix.inside(labels, n_clusters)
+    else:
+        inside = np.bincount(labels, table[labels, np.arange(len(labels))], n_clusters).astype(np.float64)
     if problem.diagonal is not None:
         inside += np.bincount(labels, problem.diagonal, n_clusters)
     return inside, np.bincount(labels, problem.weights, n_clusters).astype(float)

@@ -1,7 +1,7 @@
 r"""Exchange of clusters on a small exact matrix: for dense problems what multilevel is for sparse graphs.
 
 Points are grouped along strong links, but the matrix of groups adds up all entries of M, so every partition of the
-groups has exactly the energy of the partition it stands for: whatever is gained there is gained for good.
+groups has exactly the energy of the partition it stands for: what lowers it there lowers it for the points.
 """
 
 from __future__ import annotations
@@ -18,16 +18,6 @@ from ..criteria import RatioProblem
 from ..tensors import AnyFloats, AnyInts, Floats, Ints
 from .descent import improve_by_moves
 from .multilevel import group_points
-
-# Nodes of the small matrix: so many, or so many a cluster where these are more.
-_NODES = 100
-_NODES_PER_CLUSTER = 12
-# So many points, the most isolated, stay single: a cut may part any few of them from the rest.
-_SINGLES = 20
-# Links of each point of a dense matrix along which points are grouped.
-_LINKS = 12
-# Entries looked at by all exchanges of one cycle, at most.
-_EXCHANGE_WORK = 50_000_000
 
 
 def exchange_cycles(
@@ -70,9 +60,12 @@ def exchange_cycles(
     array([0, 0, 0, 1, 1, 1])
     """
     rng = np.random.default_rng(random_state)
-    # Each run has a random sequence of its own: longer runs leave those of the others as they are.
+    # Each run draws from a separate random sequence: longer runs do not change those of the others.
     states = [rng.integers(1, 2**63, 1).astype(np.uint64) for _ in range(n_runs)]
-    finest = _DenseProblem(problem, _strong_links(problem), _isolation(problem))
+    # The share of a point's affinity that is its own: high for outliers, low at modes, equalised or not.
+    degree, own = problem.matrix.degrees(), np.asarray(problem.matrix.diagonal(), dtype=np.float64)
+    isolation = own / np.where(degree > 0, degree, np.maximum(own, 1.0))
+    finest = _DenseProblem(problem, _strong_links(problem), isolation)
     runs = (_run(finest, n_clusters, n_init, max_iter, state) for state in states)
     return min(runs, key=lambda run: run[1][-1])
 
@@ -105,10 +98,11 @@ def _cycle(
     """Labels after exchanges of clusters of groups, and their energy; without labels, groups are first merged."""
     from ._growth_loops import exchange_grown, merge_nodes
 
-    problem, target = finest.problem, max(_NODES, _NODES_PER_CLUSTER * n_clusters)
+    problem, target = finest.problem, max(100, 12 * n_clusters)
     parent = _bundle(problem, group_points(finest.links, labels, target, state), labels, target)
-    singles = np.argsort(-finest.isolation, kind="stable")[:_SINGLES]
-    parent[singles] = problem.n_points + singles
+    # The most isolated points stay single: a cut may separate any few of them from the rest.
+    singles = np.argsort(-finest.isolation, kind="stable")[:20]
+    parent[singles] = len(problem.weights) + singles
     parent = np.unique(parent, return_inverse=True)[1]
     n_groups = int(parent.max()) + 1
     small = _contracted(problem, parent, n_groups)
@@ -116,26 +110,20 @@ def _cycle(
     trials = 20 + 2 * n_clusters
     if labels is None:
         of_group = np.arange(n_groups)
-        for kept, gone in merge_nodes(small, weights, n_clusters):
-            of_group[of_group == gone] = kept
+        for union, gone in merge_nodes(small, weights, n_clusters):
+            of_group[of_group == gone] = union
         _, first, of_group = np.unique(of_group, return_index=True, return_inverse=True)
         of_group = np.argsort(np.argsort(first))[of_group]
         trials *= 2
     else:
         of_group = np.empty(n_groups, dtype=np.int64)
         of_group[parent] = labels
-    trials = min(trials, 1 + _EXCHANGE_WORK // (n_groups * (n_groups + 4 * n_clusters)))
+    # A limit on the entries that all exchanges of one cycle read.
+    trials = min(trials, 1 + 50_000_000 // (n_groups * (n_groups + 4 * n_clusters)))
     isolation = np.bincount(parent, finest.isolation, n_groups) / np.bincount(parent, minlength=n_groups)
     ranked = np.argsort(-isolation, kind="stable")
     energy = exchange_grown(small, weights, of_group, n_clusters, ranked, trials, state)
     return of_group[parent], float(energy)
-
-
-def _isolation(problem: RatioProblem) -> Floats:
-    """The share of a point's affinity that is its own: high for outliers, low at modes, equalised or not."""
-    degree = problem.matrix.degrees()
-    own = np.asarray(problem.matrix.diagonal(), dtype=np.float64)
-    return own / np.where(degree > 0, degree, np.maximum(own, 1.0))
 
 
 def _strong_links(problem: RatioProblem) -> sparse.csr_array:
@@ -146,8 +134,9 @@ def _strong_links(problem: RatioProblem) -> sparse.csr_array:
     graph = problem.matrix.rescaled(scale).graph if problem.matrix.is_graph else None
     if graph is not None:
         return sparse.csr_array((np.maximum(graph.data, 0.0), graph.indices, graph.indptr), shape=graph.shape)
-    n_points = problem.n_points
-    columns, values = strongest_links(_in_memory(problem), scale, min(_LINKS, n_points - 1))
+    n_points = len(problem.weights)
+    # Points are grouped along these links of each.
+    columns, values = strongest_links(_in_memory(problem), scale, min(12, n_points - 1))
     values = np.maximum(values * scale[:, None], 0.0)
     place = np.repeat(np.arange(n_points), columns.shape[1]), columns.ravel()
     one_way = sparse.csr_array((values.ravel(), place), shape=(n_points, n_points))
@@ -162,7 +151,7 @@ def _in_memory(problem: RatioProblem) -> AnyFloats:
             f"the multilevel solver needs an affinity in memory, but the rows of {kind} are computed when needed; use "
             "a neighbour kernel, or solver='auto' or 'lloyd'."
         )
-    return np.asarray(problem.matrix.entries)
+    return np.ascontiguousarray(problem.matrix.entries)
 
 
 def _contracted(problem: RatioProblem, parent: Ints, n_groups: int) -> Floats:
@@ -242,9 +231,9 @@ def merge_levels(problem: RatioProblem, labels: AnyInts, n_clusters: int = 1) ->
     weight = np.bincount(parts, problem.weights).astype(np.float64)
     owner, alive = np.arange(n_parts), np.ones(n_parts, dtype=bool)
     yield Level(parts, owner.copy(), np.diag(links).copy(), weight.copy())
-    for kept, gone, _ in merges(links, weight, n_clusters):
+    for union, gone, _ in merges(links, weight, n_clusters):
         alive[gone] = False
-        owner[owner == gone] = kept
+        owner[owner == gone] = union
         yield Level(parts, owner.copy(), np.diag(links)[alive], weight[alive])
 
 
@@ -257,12 +246,12 @@ def merges(
     """
     from ._growth_loops import merge_nodes
 
-    for kept, gone in merge_nodes(links, weight, n_clusters, extra).tolist():
-        apart = links[kept, kept] / weight[kept] + links[gone, gone] / weight[gone]
-        links[kept] += links[gone]
-        links[:, kept] += links[:, gone]
-        weight[kept] += weight[gone]
-        yield kept, gone, float(apart - links[kept, kept] / weight[kept])
+    for union, gone in merge_nodes(links, weight, n_clusters, extra).tolist():
+        apart = links[union, union] / weight[union] + links[gone, gone] / weight[gone]
+        links[union] += links[gone]
+        links[:, union] += links[:, gone]
+        weight[union] += weight[gone]
+        yield union, gone, float(apart - links[union, union] / weight[union])
 
 
 def part_links(problem: RatioProblem, parts: AnyInts, n_parts: int) -> Floats:
@@ -279,3 +268,12 @@ def part_links(problem: RatioProblem, parts: AnyInts, n_parts: int) -> Floats:
     if problem.diagonal is not None:
         links[np.diag_indices(n_parts)] += np.bincount(parts, problem.diagonal, n_parts)
     return links.astype(np.float64)
+
+
+def merge_order(problem: RatioProblem, parts: Ints) -> Ints:
+    """Merges of parts down to two clusters, that of least loss first: who stays, and who joins it."""
+    from ._growth_loops import merge_nodes
+
+    n_parts = int(parts.max()) + 1
+    weight = np.bincount(parts, problem.weights).astype(np.float64)
+    return np.asarray(merge_nodes(part_links(problem, parts, n_parts), weight, 2, None))

@@ -1,13 +1,13 @@
 r"""The multilevel solver for sparse graphs: shrink the graph, solve it small, refine on the way back up.
 
 Contracting a group of points adds up the entries of M and the weights w, so every partition of a small graph has
-exactly the energy of the partition it stands for: whatever is gained there is gained for good.
+exactly the energy of the partition it stands for: what lowers it there lowers it for the points.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,22 +16,8 @@ from scipy import sparse
 from ..criteria import RatioProblem
 from ..tensors import AnyInts, Floats, Ints, Places
 
-# Nodes a cluster of the graph that cycles start from, and so many at least; nodes a cluster of the smallest graph.
-_MIDDLE = 150
-_MIDDLE_AT_LEAST = 8000
-_SMALLEST = 6
-# A group may weigh so many times the mean node; sweeps of grouping.
-_GROWTH = 20.0
-_SWEEPS = 2
-# Of the nodes, at most this share is merged between two looks at the costs.
-_MERGED_SHARE = 0.25
-# Runs of all cycles, fewer where they have more than so many points together.
-_RUNS = 4
-_RUN_POINTS = 40_000
 # Every so many cycles, one begins at the points themselves.
 _FINE_CYCLE = 8
-# Entries looked at by all exchanges of one cycle, at most.
-_EXCHANGE_WORK = 20_000_000
 
 
 class _Level(NamedTuple):
@@ -53,7 +39,7 @@ def multilevel(
     n_clusters: int,
     *,
     n_init: int = 4,
-    n_runs: int = _RUNS,
+    n_runs: int = 4,
     max_iter: int = 100,
     random_state: np.random.Generator | int | None = None,
 ) -> tuple[Ints, list[float], bool]:
@@ -90,36 +76,34 @@ def multilevel(
     array([0, 0, 1, 1])
     """
     rng = np.random.default_rng(random_state)
-    # Each run has a random sequence of its own: longer runs leave those of the others as they are.
+    # Each run draws from a separate random sequence: longer runs do not change those of the others.
     states = [rng.integers(1, 2**63, 1).astype(np.uint64) for _ in range(n_runs + 1)]
     finest = _finest(problem)
     if not 1 <= n_clusters <= finest.n_nodes:
         raise ValueError(f"n_clusters={n_clusters} must be between 1 and the number of points, {finest.n_nodes}.")
-    down, parents, _ = _coarsen(finest, None, max(_MIDDLE * n_clusters, _MIDDLE_AT_LEAST), states[0])
+    # Nodes of the graph that cycles start from: for each cluster, and at least.
+    down, parents, _ = _coarsen(finest, None, max(150 * n_clusters, 8000), states[0])
     # On small graphs whole runs are cheap, and the best of several is steadier.
-    n_runs = max(1, min(n_runs, _RUN_POINTS // finest.n_nodes))
+    # Fewer runs if they have more points than this together.
+    n_runs = max(1, min(n_runs, 40_000 // finest.n_nodes))
     runs = [_cycles(down[-1], n_clusters, max_iter, state) for state in states[:n_runs]]
-    best: _End | None = None
+    # Where runs ended: the labels of the points, energies along the way, whether no move was left.
+    ends: list[tuple[NDArray[np.int32], list[float], bool]] = []
     for cycle in range(1, n_init + 1):
         labels, trace = min([next(run) for run in runs], key=lambda end: end[1][-1])
         # What is lower on the small graph can end higher at the points, so every cycle is carried there.
         if len(down) > 1 or cycle == n_init or cycle % _FINE_CYCLE == 0:
             labels, converged = _uncoarsen(down, parents, labels, n_clusters, max_iter, trace)
-            best = _better(best, (labels, trace, converged))
-        if best is not None and cycle % _FINE_CYCLE == 0:
+            ends.append((labels, trace, converged))
+        if ends and cycle % _FINE_CYCLE == 0:
+            best = min(reversed(ends), key=lambda end: end[1][-1])
             trace = best[1].copy()
             labels = _cycle(finest, best[0].copy(), n_clusters, max_iter, states[-1], trace)
             labels, converged = _uncoarsen([finest], [], labels, n_clusters, max_iter, trace)
-            best = _better(best, (labels, trace, converged))
-    assert best is not None
-    return best[0].astype(np.int64), best[1], best[2]
-
-
-_End: TypeAlias = "tuple[NDArray[np.int32], list[float], bool]"
-
-
-def _better(best: _End | None, end: _End) -> _End:
-    return end if best is None or end[1][-1] <= best[1][-1] else best
+            ends.append((labels, trace, converged))
+    # Of equal energies the last.
+    labels, trace, converged = min(reversed(ends), key=lambda end: end[1][-1])
+    return labels.astype(np.int64), trace, converged
 
 
 def improve_border(
@@ -155,39 +139,32 @@ def group_points(graph: sparse.csr_array, labels: AnyInts | None, target: int, s
     array([0, 0, 1, 1])
     """
     n_points = graph.shape[0]
-    level = _Level(
-        graph.indptr.astype(np.int64),
-        graph.indices.astype(np.int32, copy=False),
-        graph.data.astype(np.float64, copy=False),
-        np.zeros(n_points),
-        np.ones(n_points),
-    )
+    level = _level(graph, np.zeros(n_points), np.ones(n_points))
     _, parents, _ = _coarsen(level, None if labels is None else labels.astype(np.int32), target, state)
-    return _group_of_points(n_points, parents)
-
-
-def _group_of_points(n_points: int, parents: list[NDArray[np.int32]]) -> Ints:
-    of_point: AnyInts = np.arange(n_points)
+    group: AnyInts = np.arange(n_points)
     for parent in parents:
-        of_point = parent[of_point]
-    return of_point.astype(np.int64)
+        group = parent[group]
+    return group.astype(np.int64)
+
+
+def _level(graph: sparse.csr_array, diagonal: Floats, weights: Floats) -> _Level:
+    """A graph as a level; nothing is copied that has the right type already."""
+    indices, data = graph.indices.astype(np.int32, copy=False), graph.data.astype(np.float64, copy=False)
+    return _Level(graph.indptr.astype(np.int64), indices, data, diagonal, weights)
 
 
 def _finest(problem: RatioProblem) -> _Level:
-    """The problem as a level; nothing is copied that has the right type already."""
+    """The problem as a level."""
     matrix = problem.matrix.graph
     if matrix is None:
         raise ValueError(
             f"the multilevel solver needs a sparse affinity, but got {type(problem.matrix.entries).__name__}; use a "
             "neighbour kernel, or solver='spectral' or 'lloyd'."
         )
-    indptr = matrix.indptr.astype(np.int64)
-    indices = matrix.indices.astype(np.int32, copy=False)
-    data = matrix.data.astype(np.float64, copy=False)
     diagonal = matrix.diagonal().astype(np.float64)
     if problem.diagonal is not None:
         diagonal = diagonal + problem.diagonal
-    return _Level(indptr, indices, data, diagonal, np.asarray(problem.weights, dtype=np.float64))
+    return _level(matrix, diagonal, np.asarray(problem.weights, dtype=np.float64))
 
 
 def _coarsen(
@@ -203,9 +180,10 @@ def _coarsen(
     while level.n_nodes > 1.3 * target:
         mean = level.weights.sum() / level.n_nodes
         # The last step shrinks only as far as asked for.
-        cap = mean * max(2.0, min(_GROWTH, 1.5 * level.n_nodes / target))
+        # The weight of a group, relative to the mean node.
+        cap = mean * max(2.0, min(20.0, 1.5 * level.n_nodes / target))
         fixed = np.empty(0, dtype=np.int32) if labels is None else labels
-        parent, n_groups = group(level, fixed, cap, _SWEEPS, state)
+        parent, n_groups = group(level, fixed, cap, 2, state)
         if n_groups > 0.95 * level.n_nodes:
             break
         if labels is not None:
@@ -219,11 +197,7 @@ def _coarsen(
 
 
 def _uncoarsen(
-    levels: list[_Level],
-    parents: list[NDArray[np.int32]],
-    labels: NDArray[np.int32],
-    n_clusters: int,
-    max_iter: int,
+    levels: list[_Level], parents: list[NDArray[np.int32]], labels: NDArray[np.int32], n_clusters: int, max_iter: int,
     trace: list[float],
 ) -> tuple[NDArray[np.int32], bool]:
     """Labels carried from the last level to the first and refined on each, and whether the first settled."""
@@ -251,23 +225,21 @@ def _cycles(
 
 
 def _cycle(
-    level: _Level,
-    labels: NDArray[np.int32] | None,
-    n_clusters: int,
-    max_iter: int,
-    state: NDArray[np.uint64],
+    level: _Level, labels: NDArray[np.int32] | None, n_clusters: int, max_iter: int, state: NDArray[np.uint64],
     trace: list[float],
 ) -> NDArray[np.int32]:
     """Shrink, exchange clusters, climb back. Without labels, clusters are first merged from the smallest graph."""
     from ._exchange_loops import exchange
 
-    levels, parents, labels = _coarsen(level, labels, _SMALLEST * n_clusters, state)
+    # The smallest graph has about six nodes a cluster.
+    levels, parents, labels = _coarsen(level, labels, 6 * n_clusters, state)
     smallest = levels[-1]
     trials = 20 + 2 * n_clusters
     if labels is None:
         labels = _merge(smallest, n_clusters, max_iter)
         trials *= 3
-    trials = min(trials, 1 + _EXCHANGE_WORK // (len(smallest.data) + smallest.n_nodes))
+    # A limit on the entries that all exchanges of one cycle read.
+    trials = min(trials, 1 + 20_000_000 // (len(smallest.data) + smallest.n_nodes))
     trace.append(float(exchange(smallest, labels, n_clusters, trials, state)))
     return _uncoarsen(levels, parents, labels, n_clusters, max_iter, trace)[0]
 
@@ -278,7 +250,8 @@ def _merge(level: _Level, n_clusters: int, max_iter: int) -> NDArray[np.int32]:
 
     levels, parents = [level], []
     while level.n_nodes > n_clusters:
-        limit = min(level.n_nodes - n_clusters, max(1, int(_MERGED_SHARE * level.n_nodes)))
+        # Costs are updated after a quarter of the nodes is merged.
+        limit = min(level.n_nodes - n_clusters, max(1, int(0.25 * level.n_nodes)))
         first, second, order = _cheapest_pairs(level, linked_only=True)
         parent, n_groups = take_pairs(first, second, order, level.n_nodes, limit)
         if level.n_nodes - n_groups < min(limit, max(1, level.n_nodes // 20)):

@@ -22,14 +22,10 @@ from .exchange import exchange_cycles
 from .multilevel import improve_border, multilevel
 from .spectral import fill_empty, spectral_start, spectral_starts
 
-# Larger sparse graphs go to the multilevel solver alone, which is faster there.
-_MANY_NODES = 3000
 # Larger dense problems start from samples, whose spectrum costs less.
 _MANY_DENSE = 3000
 # Of so many starts one is a spectral cut, or a sample; cycles of the others.
 _STARTS_PER_CUT = 4
-_GRAPH_CYCLES = 4
-_EXCHANGE_CYCLES = 3
 _SAMPLE = 1500
 # Eigenvectors of a larger sample cost a device little.
 _SAMPLE_ON_DEVICE = 4000
@@ -60,10 +56,15 @@ class Solution:
     converged: bool
 
     @classmethod
-    def after(cls, problem: RatioProblem, labels: Ints, trace: list[float], converged: bool, n_iter: int) -> Solution:
+    def after(
+        cls, problem: RatioProblem, labels: Ints, trace: list[float], converged: bool, n_iter: int | None = None
+    ) -> Solution:
         """The solution that ends with these labels, their clusters renumbered."""
-        labels = heaviest_first(to_array(labels), to_array(problem.weights))
-        return cls(labels, trace[-1], n_iter, tuple(trace), converged)
+        weights = problem.weights
+        if not isinstance(labels, np.ndarray):
+            labels, weights = to_array(labels), to_array(weights)
+        labels = heaviest_first(labels, weights)
+        return cls(labels, trace[-1], len(trace) if n_iter is None else n_iter, tuple(trace), converged)
 
 
 def heaviest_first(labels: Ints, weights: AnyFloats) -> Ints:
@@ -135,10 +136,11 @@ def solve(
     """
     if solver not in SOLVERS:
         raise ValueError(f"solver={solver!r} is not known; choose one of {tuple(SOLVERS)}.")
-    if not 1 <= n_clusters <= problem.n_points:
-        raise ValueError(f"n_clusters={n_clusters} must be between 1 and the number of points, {problem.n_points}.")
-    if n_clusters == 1 or n_clusters == problem.n_points:
-        labels = np.arange(problem.n_points) % n_clusters
+    n_points = len(problem.weights)
+    if not 1 <= n_clusters <= n_points:
+        raise ValueError(f"n_clusters={n_clusters} must be between 1 and the number of points, {n_points}.")
+    if n_clusters in (1, n_points):
+        labels = np.arange(n_points) % n_clusters
         energy = problem.energy(labels)
         return Solution(labels, energy, 1, (energy,), True)
     run = _solve_by_lloyd if is_tensor(problem.weights) else SOLVERS[solver]
@@ -171,7 +173,7 @@ def refine(
         n_iter = len(end.trace) - 1 + end.converged
         return Solution.after(problem, end.step.labels, list(end.trace), end.converged, n_iter)
     first = problem.energy(start)
-    if matrix.is_graph and problem.n_points > _runtime.MANY_POINTS:
+    if matrix.is_graph and len(problem.weights) > _runtime.MANY_POINTS:
         labels, trace, converged = improve_border(problem, start, n_clusters, max_iter=max_iter)
     else:
         labels, trace, converged = improve_by_moves(problem, start, n_clusters, max_iter=max_iter, rng=rng)
@@ -181,36 +183,33 @@ def refine(
 def _solve_automatically(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
     """The best of all solvers where they are quick; multilevel alone for larger graphs, a sample for all pairs."""
     matrix = problem.matrix
-    if matrix.is_graph and problem.n_points > _MANY_NODES:
+    if matrix.is_graph and len(problem.weights) > 3000:
         return _solve_multilevel(problem, n_clusters, effort, rng)
-    if not matrix.is_graph and (matrix.is_lazy or problem.n_points > _MANY_DENSE):
+    if not matrix.is_graph and (matrix.is_lazy or len(problem.weights) > _MANY_DENSE):
         return _solve_from_starts(problem, n_clusters, effort, rng)
     return _solve_all_ways(problem, n_clusters, effort, rng)
 
 
 def _solve_all_ways(problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator) -> Solution:
     """The best of spectral cuts, exchanges of clusters and, for graphs, multilevel cycles."""
-    # Counts rise with `n_init` and every start has random numbers of its own, so that more starts never end higher.
+    # Counts rise with `n_init` and every start draws separate random numbers, so that more starts never end higher.
     n_cuts = -(-effort.n_init // _STARTS_PER_CUT)
     of_cuts, of_exchanges, of_cycles = rng.spawn(3)
     solutions = [_solve_spectral(problem, n_clusters, Effort(n_cuts, effort.max_iter), of_cuts)]
     # Modes, outliers and small pieces are what some criteria like best, and only exchanges look for them.
     n_exchanges = n_cuts if problem.matrix.is_graph else effort.n_init
-    options = {"n_init": _EXCHANGE_CYCLES, "n_runs": n_exchanges, "max_iter": effort.max_iter}
-    solutions.append(_ended(problem, exchange_cycles(problem, n_clusters, random_state=of_exchanges, **options)))
+    options = {"n_init": 3, "n_runs": n_exchanges, "max_iter": effort.max_iter}
+    end = exchange_cycles(problem, n_clusters, random_state=of_exchanges, **options)
+    solutions.append(Solution.after(problem, *end))
     if problem.matrix.is_graph and effort.n_init > n_cuts:
-        options = {"n_init": _GRAPH_CYCLES, "n_runs": effort.n_init - n_cuts, "max_iter": effort.max_iter}
-        solutions.append(_ended(problem, multilevel(problem, n_clusters, random_state=of_cycles, **options)))
+        options |= {"n_init": 4, "n_runs": effort.n_init - n_cuts}
+        end = multilevel(problem, n_clusters, random_state=of_cycles, **options)
+        solutions.append(Solution.after(problem, *end))
     return min(solutions, key=attrgetter("energy"))
 
 
 def _solve_from_starts(
-    problem: RatioProblem,
-    n_clusters: int,
-    effort: Effort,
-    rng: np.random.Generator,
-    *,
-    by_moves: bool = True,
+    problem: RatioProblem, n_clusters: int, effort: Effort, rng: np.random.Generator, *, by_moves: bool = True,
     sample_large: bool = True,
 ) -> Solution:
     """Spectral starts, those of large dense problems from a sample, refined by single-point moves or by Lloyd steps."""
@@ -220,11 +219,7 @@ def _solve_from_starts(
 
 
 _solve_spectral = partial(_solve_from_starts, sample_large=False)
-
-
 _solve_by_lloyd = partial(_solve_from_starts, by_moves=False)
-
-
 _solve_by_cuts = partial(_solve_spectral, by_moves=False)
 
 
@@ -232,12 +227,7 @@ def _solve_multilevel(problem: RatioProblem, n_clusters: int, effort: Effort, rn
     """Shrink, exchange clusters, refine."""
     cycles = exchange_cycles if not problem.matrix.is_graph else multilevel
     options = {"n_init": effort.n_init, "max_iter": effort.max_iter}
-    return _ended(problem, cycles(problem, n_clusters, random_state=rng, **options))
-
-
-def _ended(problem: RatioProblem, end: tuple[Ints, list[float], bool]) -> Solution:
-    labels, trace, converged = end
-    return Solution.after(problem, labels, trace, converged, len(trace))
+    return Solution.after(problem, *cycles(problem, n_clusters, random_state=rng, **options))
 
 
 #: The solvers by the names the estimators take.
@@ -254,7 +244,7 @@ def _starts(
 ) -> Iterator[Ints]:
     """Spectral starts of small or sparse problems; of large dense ones, starts from solved samples."""
     matrix = problem.matrix
-    small = not sample_large or problem.n_points <= _MANY_DENSE
+    small = not sample_large or len(problem.weights) <= _MANY_DENSE
     if matrix.is_graph or (matrix.is_array and small):
         yield from spectral_starts(problem, n_clusters, effort.n_init, rng)
         return
@@ -265,7 +255,7 @@ def _starts(
         solve_sample = _solve_by_cuts if on_device else _solve_all_ways
         solution = solve_sample(sample, n_clusters, Effort(_STARTS_PER_CUT, effort.max_iter), rng)
         yield spread_labels(problem, rows, sample, solution.labels, n_clusters)
-    if on_device and len(rows) < problem.n_points:
+    if on_device and len(rows) < len(problem.weights):
         yield spectral_start(problem, n_clusters, effort.n_init, rows, rng)
 
 
@@ -275,11 +265,11 @@ def sample_problem(problem: RatioProblem, n_clusters: int, rng: np.random.Genera
     Parameters
     ----------
     problem : RatioProblem
-        With a matrix whose method `part(rows, columns)` gives dense blocks.
+        With a matrix whose method `block(rows, columns)` gives dense blocks.
     n_clusters : int
     rng : Generator
     """
-    n_points = problem.n_points
+    n_points = len(problem.weights)
     min_size = _SAMPLE_ON_DEVICE if is_tensor(problem.weights) else _SAMPLE
     size = min(n_points, max(min_size, _SAMPLE_PER_CLUSTER * n_clusters))
     rows = problem.matrix.asarray(np.sort(rng.choice(n_points, size, replace=False)))
@@ -291,9 +281,9 @@ def sample_problem(problem: RatioProblem, n_clusters: int, rng: np.random.Genera
 
 def spread_labels(problem: RatioProblem, rows: Places, sample: RatioProblem, labels: Ints, n_clusters: int) -> Ints:
     """Labels of all points: each goes to the cluster of the sample that the bound of the Lloyd step makes cheapest."""
-    share, labels = len(rows) / problem.n_points, sample.matrix.asarray(labels)
+    share, labels = len(rows) / len(problem.weights), sample.matrix.asarray(labels)
     inside, weight = sample.associations(labels, n_clusters)
     links = problem.matrix.links_to_some(rows, labels, n_clusters)
     spread = bound_costs(links, share * problem.weights, inside, weight).argmin(axis=1)
     spread[rows] = labels
-    return fill_empty(spread, n_clusters)
+    return spread

@@ -15,30 +15,17 @@ import scipy
 from scipy import sparse
 
 from .._runtime import single_threaded_blas
-from ..affinity import Affinity, AffinityLike, as_affinity
+from ..affinity import Affinity, AffinityLike, GraphAffinity, as_affinity
 from ..criteria import RatioProblem
-from ..tensors import AnyFloats, AnyInts, Floats, Ints, array_namespace, is_tensor, one_hot
+from ..tensors import AnyFloats, AnyInts, Floats, Ints, array_namespace, one_hot
 
-# Up to this size all eigenvectors of a component are cheaper than a factorisation and its set-up.
-_DENSE_SPARSE = 400
-_DENSE_FULL = 3000
 # ARPACK misses copies of repeated eigenvalues unless asked for a few more.
 _SPARE_VECTORS = 4
-_SHIFT = 1e-6
 # Up to this size a factorisation is quick whatever the graph.
 _SMALL_GRAPH = 3000
 _FEW_HOPS = 9
-_FEW_RESTARTS = 50
 # Vectors of larger graphs are only starts, and no start changes for being more exact than this.
 _TOLERANCE = 1e-4
-_KMEANS_STEPS = 100
-_BLOCK_STEPS = 20
-# No start changes for being more exact than this, and fast sums are hardly better.
-_BLOCK_TOLERANCE = 1e-3
-# Neighbours in the sample that a kernel must reach.
-_LEAST_NEIGHBORS = 7
-# Directions shorter than this beside the longest are rounding.
-_LEAST_LENGTH = 1e-12
 
 
 def spectral_embedding(affinity: AffinityLike, n_vectors: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -99,11 +86,7 @@ def kernel_coordinates(matrix: AffinityLike, weights: AnyFloats, n_vectors: int,
 
 
 def _leading_of_components(
-    graph: sparse.csr_array,
-    component: AnyInts,
-    n_components: int,
-    n_vectors: int,
-    rng: np.random.Generator,
+    graph: sparse.csr_array, component: AnyInts, n_components: int, n_vectors: int, rng: np.random.Generator
 ) -> tuple[Floats, sparse.csr_array]:
     """Eigenpairs of each component, heaviest component first so that it leads among equal eigenvalues."""
     size = np.bincount(component)
@@ -114,7 +97,7 @@ def _leading_of_components(
         members = by_component[c]
         # Beyond the leading vector of each component others count only while places are free.
         n_wanted = 1 if n_components >= n_vectors else min(n_vectors - n_components + 1, len(members))
-        leading, vectors = _leading(as_affinity(graph[members][:, members]), n_wanted, rng)
+        leading, vectors = _leading(GraphAffinity(graph[members][:, members]), n_wanted, rng)
         values.append(leading)
         rows.append(np.repeat(members, len(leading)))
         columns.append(np.tile(np.arange(n_found, n_found + len(leading)), len(members)))
@@ -153,12 +136,13 @@ def _leading(normalized: Affinity, n_vectors: int, rng: np.random.Generator) -> 
     n_points = normalized.shape[0]
     n_vectors = min(n_vectors, n_points)
     graph, array = normalized.graph, normalized.array
-    if is_tensor(array):
+    if array is not None and not isinstance(array, np.ndarray):
         values, vectors = array_namespace(array).linalg.eigh(array)
         return values[-n_vectors:].flip(0), vectors[:, -n_vectors:].flip(1)
     n_asked = n_vectors + _SPARE_VECTORS
     in_memory = graph is not None or array is not None
-    if in_memory and (n_points <= (_DENSE_FULL if graph is None else _DENSE_SPARSE) or 2 * n_asked >= n_points):
+    # Up to these sizes all eigenvectors cost less than a factorisation and its set-up.
+    if in_memory and (n_points <= (3000 if graph is None else 400) or 2 * n_asked >= n_points):
         full = normalized.block(slice(None)).astype(np.float64, copy=False)
         values, vectors = leading_of_dense(full, n_vectors)
     elif graph is not None:
@@ -187,7 +171,7 @@ def _leading_of_graph(normalized: sparse.csr_array, n_asked: int, rng: np.random
         if np.median(hops) <= _FEW_HOPS:
             start, basis = rng.uniform(-1, 1, n_points), max(3 * n_asked, 60)
             try:
-                options = {"tol": _TOLERANCE, "ncv": basis, "maxiter": _FEW_RESTARTS}
+                options = {"tol": _TOLERANCE, "ncv": basis, "maxiter": 50}
                 return eigsh(normalized, n_asked, which="LA", v0=start, **options)
             except ArpackNoConvergence:
                 pass
@@ -198,7 +182,9 @@ def _shift_invert(normalized: sparse.csr_array, n_asked: int, rng: np.random.Gen
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 
     n_points = normalized.shape[0]
-    shifted = sparse.csc_array(sparse.eye_array(n_points) * (1 + _SHIFT) - normalized)
+    # Above the largest eigenvalue, which is one, so that the matrix is positive definite.
+    shift = 1 + 1e-6
+    shifted = sparse.csc_array(sparse.eye_array(n_points) * shift - normalized)
     factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     inverse = LinearOperator(normalized.shape, matvec=factor.solve, dtype=np.float64)
     start = rng.uniform(-1, 1, n_points)
@@ -207,7 +193,7 @@ def _shift_invert(normalized: sparse.csr_array, n_asked: int, rng: np.random.Gen
         nearness, vectors = eigsh(inverse, n_asked, which="LA", v0=start, tol=tolerance)
     except ArpackNoConvergence:
         nearness, vectors = eigsh(inverse, n_asked, which="LA", v0=start, ncv=4 * n_asked, maxiter=100 * n_points)
-    return 1 + _SHIFT - 1 / nearness, vectors
+    return shift - 1 / nearness, vectors
 
 
 def cut_embedding(vectors: Floats, n_clusters: int, rng: np.random.Generator) -> Ints:
@@ -220,7 +206,7 @@ def cut_embedding(vectors: Floats, n_clusters: int, rng: np.random.Generator) ->
     >>> bool(labels[0] == labels[1] != labels[2])
     True
     """
-    if is_tensor(vectors):
+    if not isinstance(vectors, np.ndarray):
         return _cut_tensor(vectors, n_clusters, rng)
     import warnings
 
@@ -239,7 +225,7 @@ def _cut_tensor(vectors: Any, n_clusters: int, rng: np.random.Generator) -> Any:
     """The same on the device of the rows, where scikit-learn's loops do not reach."""
     centres = _far_seeds(vectors, n_clusters, rng.uniform(size=n_clusters))
     labels = _nearest_centre(vectors, centres)
-    for _ in range(_KMEANS_STEPS):
+    for _ in range(100):
         members = one_hot(labels, n_clusters)
         count = members.sum(axis=0)[:, None]
         centres = array_namespace(count).where(count > 0, members.T @ vectors / count.clip(1), centres)
@@ -266,7 +252,7 @@ def _far_seeds(vectors: Any, n_seeds: int, draws: Floats) -> Any:
 
 
 def normalized_rows(vectors: Floats) -> Floats:
-    """The rows at length one, so that points of low degree count as much as others; empty rows stay as they are.
+    """The rows at length one, so that points of low degree have the same influence; empty rows are unchanged.
 
     Examples
     --------
@@ -275,7 +261,7 @@ def normalized_rows(vectors: Floats) -> Floats:
     array([[0.6, 0.8],
            [0. , 0. ]])
     """
-    xp = array_namespace(vectors)
+    xp = np if isinstance(vectors, np.ndarray) else array_namespace(vectors)
     length = (vectors**2).sum(axis=1)[:, None] ** 0.5
     return vectors / xp.where(length > 0, length, 1.0)
 
@@ -303,11 +289,11 @@ def spectral_starts(problem: RatioProblem, n_clusters: int, n_init: int, rng: np
             embeddings.append(normalized_rows(kernel_coordinates(problem.matrix, problem.weights, n_clusters, rng)))
     for _ in range(n_init):
         for embedding in embeddings:
-            yield fill_empty(cut_embedding(embedding, n_clusters, rng), n_clusters)
+            yield cut_embedding(embedding, n_clusters, rng)
 
 
-def fill_empty(labels: Ints, n_clusters: int) -> Ints:
-    """The labels with every empty cluster given one point of the largest.
+def fill_empty(labels: Ints, n_clusters: int, movable: Any = None) -> Ints:
+    """The labels with every empty cluster given one point of the largest; of the `movable` points, a mask, if given.
 
     Examples
     --------
@@ -315,12 +301,18 @@ def fill_empty(labels: Ints, n_clusters: int) -> Ints:
     >>> fill_empty(np.array([0, 0, 0]), 2)
     array([0, 0, 1])
     """
-    xp = array_namespace(labels)
+    xp = np if isinstance(labels, np.ndarray) else array_namespace(labels)
     labels = xp.asarray(labels, dtype=xp.int64) + 0
     count = xp.bincount(labels, minlength=n_clusters)
-    for k in xp.where(count == 0)[0]:
+    empty = xp.where(count == 0)[0]
+    if movable is not None:
+        count = xp.bincount(labels[movable], minlength=n_clusters)
+    for k in empty:
         largest = int(count.argmax())
-        labels[xp.where(labels == largest)[0][-1]] = k
+        if not count[largest]:
+            raise ValueError(f"all points are labelled, and none as cluster {int(k)}; ask for fewer clusters.")
+        is_candidate = labels == largest if movable is None else (labels == largest) & movable
+        labels[xp.where(is_candidate)[0][-1]] = k
         count[largest] -= 1
         count[k] += 1
     return labels
@@ -333,22 +325,17 @@ def _linking_part(problem: RatioProblem) -> Affinity:
         isolated = matrix.degrees() <= 0
         if not isolated.any():
             return matrix
-        # A point without links has no direction in the spectrum; one of its own keeps it apart.
+        # A point without links has no direction in the spectrum; a separate one isolates it.
         alone = 1.0 * isolated
         diagonal = sparse.diags_array(alone) if matrix.is_graph else array_namespace(alone).diag(alone)
         return as_affinity(matrix.entries + diagonal)
     if matrix.is_graph:
-        return as_affinity(abs(matrix.entries) + sparse.eye_array(problem.n_points) * 1e-12)
+        return as_affinity(abs(matrix.entries) + sparse.eye_array(len(problem.weights)) * 1e-12)
     return as_affinity(matrix.entries - lowest)
 
 
 def leading_vectors(
-    multiply: Callable[[Any], Any],
-    start: Any,
-    n_wanted: int,
-    *,
-    tol: float = _BLOCK_TOLERANCE,
-    n_steps: int = _BLOCK_STEPS,
+    multiply: Callable[[Any], Any], start: Any, n_wanted: int, *, tol: float = 1e-3, n_steps: int = 20
 ) -> tuple[Any, Any]:
     """Largest eigenvalues of a symmetric matrix and their eigenvectors, largest first.
 
@@ -396,8 +383,9 @@ def _best_mixture(basis: Any, images: Any, n_wanted: int) -> Any:
     """Mixtures of the basis, orthonormal, with the largest Rayleigh quotients."""
     xp = array_namespace(basis)
     lengths, axes = xp.linalg.eigh(basis.T @ basis)
-    kept = lengths > _LEAST_LENGTH * lengths[-1]
-    upright = axes[:, kept] * lengths[kept] ** -0.5
+    # Shorter directions are rounding.
+    is_long = lengths > 1e-12 * lengths[-1]
+    upright = axes[:, is_long] * lengths[is_long] ** -0.5
     inner = upright.T @ (basis.T @ images) @ upright
     return upright @ xp.linalg.eigh(0.5 * (inner + inner.T))[1][:, -n_wanted:]
 
@@ -429,7 +417,8 @@ def _from_sample(matrix: Affinity, n_vectors: int, rows: Any, rng: np.random.Gen
     """
     if not hasattr(matrix, "widened"):
         return matrix.asarray(rng.standard_normal((matrix.shape[0], n_vectors)))
-    wide, scale = matrix.widened(rows, _LEAST_NEIGHBORS)
+    # In the sample a kernel must reach as many neighbours.
+    wide, scale = matrix.widened(rows, 7)
     xp = array_namespace(scale)
     dense = wide.block(rows) * scale[:, None] * scale
     root = dense.sum(axis=1) ** -0.5

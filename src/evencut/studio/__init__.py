@@ -42,8 +42,8 @@ def open_studio(X: Any, *, open_browser: bool = True, port: int = 0) -> OpenStud
     True
     """
     frame = inspect.currentframe()
-    around = frame.f_back if frame is not None else None
-    known = {**around.f_globals, **around.f_locals} if around is not None else {}
+    caller = frame.f_back if frame is not None else None
+    known = {**caller.f_globals, **caller.f_locals} if caller is not None else {}
     name = next((name for name, value in known.items() if value is X and not name.startswith("_")), "X")
     return _server().OpenStudio(X, open_browser=open_browser, port=port, name=name)
 

@@ -1,4 +1,4 @@
-"""Who may ask: every request passes here before anything else sees it.
+"""Access: every request is checked here first.
 
 Refuses foreign Host and Origin headers (so that no other page can reach the studio through the browser), asks for the
 token, bounds the body, and puts a strict content policy on every answer. The token comes in the address of the page,
@@ -9,21 +9,18 @@ a host receives those.
 from __future__ import annotations
 
 import ipaddress
-import json
 import secrets
-from collections.abc import Awaitable, Callable, MutableMapping
-from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from .options import Options
+from starlette.datastructures import MutableHeaders
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.types import Message, Receive, Scope, Send
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+from .options import Options, TooLarge
 
-#: StrictModel with every answer: nothing is loaded from elsewhere, no script or style stands in the page itself.
+#: Sent with every answer: nothing is loaded from elsewhere, no script or style stands in the page itself.
 HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
@@ -61,13 +58,13 @@ class Guard:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         refusal = self._refusal(scope, headers)
         if refusal is not None:
-            await _answer(send, *refusal)
+            await _answer(scope, receive, send, *refusal)
             return
         if not (self._is_known(scope, headers) or scope["path"].startswith(_OPEN)):
             page = scope["path"] == "/" and "text/html" in headers.get("accept", "")
             # A browser that comes again without the token may have kept it: the page that asks looks for it.
             again = page and b"token=" not in scope["query_string"]
-            await _answer(send, 200 if again else 403, _NO_TOKEN, page=page)
+            await _answer(scope, receive, send, 200 if again else 403, _NO_TOKEN, page=page)
             return
         await self.app(scope, self._bounded(scope, headers, receive), _with_headers(send))
 
@@ -91,7 +88,7 @@ class Guard:
         return None
 
     def _is_own(self, host: str) -> bool:
-        """Whether the name is ours: a page elsewhere may point a name of its own at this machine, but not these."""
+        """Whether the name is ours: another page may point its name at this machine, but not these."""
         name, _, port = host.rpartition(":")
         if not port.isdecimal() or int(port) != self.options.port:
             return False
@@ -101,9 +98,9 @@ class Guard:
         return self.options.allow_remote and _is_address(name)
 
     def _is_known(self, scope: Scope, headers: dict[str, str]) -> bool:
-        scheme, _, given = headers.get("authorization", "").partition(" ")
-        if given:
-            return scheme.lower() == "bearer" and self._matches(given.strip())
+        scheme, _, credentials = headers.get("authorization", "").partition(" ")
+        if credentials:
+            return scheme.lower() == "bearer" and self._matches(credentials.strip())
         if scope["path"] == "/" and scope["method"] == "GET":  # the page takes the token out of its address
             return self._matches(dict(parse_qsl(scope["query_string"].decode("latin-1"))).get("token", ""))
         return False
@@ -114,16 +111,14 @@ class Guard:
     def _bounded(self, scope: Scope, headers: dict[str, str], receive: Receive) -> Receive:
         """Count what comes in, for bodies that do not say how long they are."""
         largest = self._largest_body(scope["path"])
-        seen = 0
+        n_bytes = 0
 
-        async def counted() -> MutableMapping[str, Any]:
-            nonlocal seen
+        async def counted() -> Message:
+            nonlocal n_bytes
             message = await receive()
             if message["type"] == "http.request":
-                seen += len(message.get("body", b""))
-                if seen > largest:
-                    from .options import TooLarge
-
+                n_bytes += len(message.get("body", b""))
+                if n_bytes > largest:
                     raise TooLarge(self._too_large(scope["path"]))
             return message
 
@@ -154,31 +149,25 @@ def _is_address(name: str) -> bool:
 
 
 def _with_headers(send: Send) -> Send:
-    async def sending(message: MutableMapping[str, Any]) -> None:
+    async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            present = {name.lower() for name, _ in message.get("headers", [])}
-            added = [(k.encode(), v.encode()) for k, v in HEADERS.items() if k.encode() not in present]
-            if b"cache-control" not in present:
-                added.append((b"cache-control", b"no-store"))
-            message["headers"] = [*message.get("headers", []), *added]
+            headers = MutableHeaders(scope=message)
+            # The browser checks the page's files every time; everything else is the user's and not stored.
+            cached = {"cache-control": "no-cache" if "etag" in headers else "no-store"}
+            for name, value in (HEADERS | cached).items():
+                headers.setdefault(name, value)
         await send(message)
 
     return sending
 
 
-@cache
-def _asking_page() -> bytes:
-    """The page for visitors without the token."""
-    return (files("evencut.studio") / "static" / "enter.html").read_bytes()
+_ASKING_PAGE = Path(__file__).parent / "static" / "enter.html"
 
 
-async def _answer(send: Send, status: int, detail: str, page: bool = False) -> None:
-    body = _asking_page() if page else json.dumps({"detail": detail}).encode()
-    kind = "text/html; charset=utf-8" if page else "application/json"
-    fields = {"content-type": kind, "content-length": str(len(body))}
-    if status >= 400:  # what is refused is not read on, and keeps no connection
-        fields["connection"] = "close"
-    lines = [(name.encode(), value.encode()) for name, value in fields.items()]
-    guarded = _with_headers(send)
-    await guarded({"type": "http.response.start", "status": status, "headers": lines})
-    await guarded({"type": "http.response.body", "body": body})
+async def _answer(scope: Scope, receive: Receive, send: Send, status: int, detail: str, page: bool = False) -> None:
+    # What is refused is not read to its end, and keeps no connection.
+    headers = {"connection": "close"} if status >= 400 else {}
+    response: Response = JSONResponse({"detail": detail}, status, headers)
+    if page:  # for visitors without the token
+        response = FileResponse(_ASKING_PAGE, status, headers)
+    await response(scope, receive, _with_headers(send))

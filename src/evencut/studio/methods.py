@@ -86,7 +86,7 @@ POINTS: dict[str, PointsExample] = {
     ),
     "digits": PointsExample(
         "Handwritten digits",
-        "1797 pictures of 8 by 8 pixels: 64 columns, shown by their principal components.",
+        "1797 pictures of 8 by 8 pixels: 64 columns, shown on a map.",
         (
             "from sklearn.datasets import load_digits",
             "digits = load_digits()",
@@ -201,7 +201,9 @@ def estimator(method: Method) -> Any:
     if method.tool == "kmeans":
         from sklearn.cluster import KMeans
 
-        return KMeans(_number(method), n_init=10, random_state=method.seed)
+        if method.n_clusters == "auto":
+            raise RequestError("k-means cannot find the number of clusters; give it, or choose evencut.")
+        return KMeans(method.n_clusters, n_init=10, random_state=method.seed)
     if method.tool == "hdbscan":
         from sklearn.cluster import HDBSCAN
 
@@ -229,20 +231,12 @@ def scaled(method: Method, X: NDArray[Any]) -> NDArray[Any]:
     return X / feature_scale(X, method.scale)
 
 
-def _number(method: Method) -> int:
-    if method.n_clusters == "auto":
-        raise RequestError(f"{method.tool} cannot find the number of clusters; give it, or choose evencut.")
-    return int(method.n_clusters)
-
-
 def fit_labels(method: Method, X: NDArray[np.float64], held: NDArray[np.int64] | None = None) -> tuple[NDArray, Any]:
     """Labels of all points, and the fitted estimator; `held` are labels the user insists on (-1: none).
 
     The steps are those of the code that `recipes.python_code` writes; change both together.
     """
     model = estimator(method)
-    if method.tool in ("evencut", "kernel"):
-        model.verbose = 1  # its steps are told to the page
     if method.is_sampled(len(X)):
         rng = np.random.default_rng(method.seed)
         chosen = np.sort(rng.choice(len(X), method.sample, replace=False))
@@ -301,10 +295,6 @@ class Merge(StrictModel):
     kind: Literal["merge"] = "merge"
     labels: list[int]
 
-    def touched(self) -> list[int]:
-        """The clusters it speaks of."""
-        return self.labels
-
     def code(self) -> list[str]:
         """Lines that do it to `labels`."""
         return [f"labels[np.isin(labels, {self.labels})] = {self.labels[0]}"]
@@ -316,10 +306,6 @@ class Split(StrictModel):
     kind: Literal["split"] = "split"
     label: int
 
-    def touched(self) -> list[int]:
-        """The clusters it speaks of."""
-        return [self.label]
-
     def code(self) -> list[str]:
         """Lines that do it to `labels` of the points `X`."""
         return [
@@ -330,11 +316,6 @@ class Split(StrictModel):
 
 
 Edit = Merge | Split
-
-
-def edit_of(saved: dict) -> Edit:
-    """An edit from its plain form."""
-    return Merge(**saved) if saved.get("kind") == "merge" else Split(**saved)
 
 
 def edited(labels: NDArray[np.int32], edit: Edit, X: NDArray[np.floating]) -> NDArray[np.int32]:
@@ -351,7 +332,7 @@ def edited(labels: NDArray[np.int32], edit: Edit, X: NDArray[np.floating]) -> ND
         return labels
     from evencut import EvenCut
 
-    part = labels == edit.label
-    second = EvenCut(2, random_state=0).fit_predict(X[part]) == 1
-    labels[part] = np.where(second, labels.max() + 1, edit.label)
+    inside = labels == edit.label
+    second = EvenCut(2, random_state=0).fit_predict(X[inside]) == 1
+    labels[inside] = np.where(second, labels.max() + 1, edit.label)
     return labels

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
-import re
 import signal
 import sys
 import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext, suppress
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -27,13 +28,13 @@ from .options import RequestError, TooLarge
 
 
 @contextmanager
-def memory_for_upload(most: int = 1 << 30) -> Iterator[None]:
+def memory_for_upload(extra: int = 1 << 30) -> Iterator[None]:
     """Let the system refuse more memory than so much on top of what the process has.
 
     Counted is what may be written to: libraries reserve gigabytes of addresses that they never touch.
     """
     if sys.platform == "win32":
-        with _job_of_windows(most):
+        with _job_of_windows(extra):
             yield
         return
     import resource
@@ -43,17 +44,17 @@ def memory_for_upload(most: int = 1 << 30) -> Iterator[None]:
     has = next((1024 * int(line.split()[1]) for line in lines if line.startswith("VmData")), None)
     if has is None:  # ru_maxrss is in bytes on macOS
         has = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    before = resource.getrlimit(resource.RLIMIT_DATA)
-    highest = before[1] if before[1] != resource.RLIM_INFINITY else has + most
-    resource.setrlimit(resource.RLIMIT_DATA, (min(has + most, highest), before[1]))
+    limits = resource.getrlimit(resource.RLIMIT_DATA)
+    highest = limits[1] if limits[1] != resource.RLIM_INFINITY else has + extra
+    resource.setrlimit(resource.RLIMIT_DATA, (min(has + extra, highest), limits[1]))
     try:
         yield
     finally:
-        resource.setrlimit(resource.RLIMIT_DATA, before)
+        resource.setrlimit(resource.RLIMIT_DATA, limits)
 
 
 @contextmanager
-def _job_of_windows(most: int) -> Iterator[None]:
+def _job_of_windows(extra: int) -> Iterator[None]:
     """The same on Windows, by a job object that the process stays in."""
     import ctypes
 
@@ -69,46 +70,20 @@ def _job_of_windows(most: int) -> Iterator[None]:
 
     def limit(flags: int, n_bytes: int) -> None:
         # JOBOBJECT_EXTENDED_LIMIT_INFORMATION of 144 bytes: flags at 16, memory of a process at 112.
-        told = (ctypes.c_char * 144)()
-        ctypes.c_uint32.from_buffer(told, 16).value = flags
-        ctypes.c_size_t.from_buffer(told, 112).value = n_bytes
-        kernel.SetInformationJobObject(job, 9, ctypes.byref(told), 144)
+        information = (ctypes.c_char * 144)()
+        ctypes.c_uint32.from_buffer(information, 16).value = flags
+        ctypes.c_size_t.from_buffer(information, 112).value = n_bytes
+        kernel.SetInformationJobObject(job, 9, ctypes.byref(information), 144)
 
-    limit(0x100, usage[8] + most)
+    limit(0x100, usage[8] + extra)
     try:
         yield
     finally:
         limit(0, 0)
 
 
-Tell = Callable[[str, float | None], None]
-
-_STEP = re.compile(r"(\d+)/(\d+) (.+?) \(")
-
-
-class _StepReader:
-    """Stands for stderr during a task: the steps that fits tell with `verbose=1` become progress."""
-
-    def __init__(self, tell: Tell, real: Any):
-        self._tell = tell
-        self._real = real
-
-    def write(self, text: str) -> int:
-        found = _STEP.search(text)
-        if found:
-            number, total, name = found.groups()
-            self._tell(name, (int(number) - 1) / int(total))
-        elif text.strip() and not text.strip().startswith("["):
-            self._real.write(text)
-        return len(text)
-
-    def flush(self) -> None:
-        """Nothing is kept back."""
-
-    def isatty(self) -> bool:
-        """Lines, not a moving bar."""
-        return False
-
+#: Takes the name of a step and the share that is done.
+Progress = Callable[[str, float | None], None]
 
 def work(pipe: Connection) -> None:
     """Serve tasks until the other end of the pipe is closed."""
@@ -116,11 +91,11 @@ def work(pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     from threadpoolctl import threadpool_limits
 
-    from .tasks import TASKS
+    from . import tasks
 
     # Fits of a page are many and small; threads of linear algebra would only wait for each other.
     threadpool_limits(1)
-    kept: dict[str, Any] = {}
+    store: dict[str, Any] = {}
     with suppress(OSError):  # the studio was closed meanwhile: there is nothing to do
         pipe.send(("ready", None))
     while True:
@@ -129,22 +104,21 @@ def work(pipe: Connection) -> None:
         except (EOFError, OSError):
             return
         if kind == "keep":
-            kept[message[0]] = message[1]
+            store[message[0]] = message[1]
         elif kind == "drop":
-            kept.pop(message[0], None)
+            store.pop(message[0], None)
         else:
             task, arguments = message
             pipe.send(("begun", None))
-            pipe.send(_answer(TASKS[task], kept, arguments, lambda *step: pipe.send(("progress", step))))
+            pipe.send(_answer(attrgetter(task)(tasks), store, arguments, lambda *step: pipe.send(("progress", step))))
 
 
-def _answer(task: Callable[..., Any], kept: dict[str, Any], arguments: dict[str, Any], tell: Tell) -> tuple:
+def _answer(task: Callable[..., Any], store: dict[str, Any], arguments: dict[str, Any], tell: Progress) -> tuple:
     """The answer to send: done, or failed with what the user should know."""
-    real, sys.stderr = sys.stderr, _StepReader(tell, sys.stderr)
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
-            result = task(kept, arguments, tell)
+            result = task(store, arguments, tell)
         return "done", (result, list(dict.fromkeys(str(warning.message) for warning in caught)))
     except RequestError as refused:
         return "failed", refused
@@ -154,21 +128,11 @@ def _answer(task: Callable[..., Any], kept: dict[str, Any], arguments: dict[str,
         return "failed", RequestError(" ".join(str(error).split()))
     except Exception as error:
         return "failed", RequestError(f"this is a bug in evencut: {type(error).__name__}: {error}", 500)
-    finally:
-        sys.stderr = real
 
-
-Progress = Callable[[str, float | None], None]
 
 _KEPT = 6
 _TRIES = 3
 _PAUSE_S = 2.5
-
-
-class WorkerDied(RequestError):
-    """The process of a task ended before its answer."""
-
-    status = 500
 
 
 class _Worker:
@@ -182,35 +146,37 @@ class _Worker:
         self.kept: OrderedDict[str, None] = OrderedDict()
 
     def wait(self) -> bool:
-        """Until the process can take tasks; False where it ended before. For a thread of its own."""
+        """Until the process can take tasks; False if it ended before. Blocks: run it in a thread."""
         try:
             return self.pipe.recv()[0] == "ready"
         except (EOFError, OSError):
             return False
 
     def ask(self, task: str, arguments: dict[str, Any], keep: Mapping[str, Any], progress: Progress) -> tuple:
-        """Run a task and wait for its answer; for a thread of its own."""
-        for key, value in keep.items():
-            if key not in self.kept:
-                self.pipe.send(("keep", key, value))
-            self.kept[key] = None
-            self.kept.move_to_end(key)
-        while len(self.kept) > max(_KEPT, len(keep)):
-            self.pipe.send(("drop", self.kept.popitem(last=False)[0]))
-        self.pipe.send(("task", task, arguments))
+        """Run a task and wait for its answer. Blocks: run it in a thread."""
         begun = False
-        while True:
-            try:
-                kind, answer = self.pipe.recv()
-            except (EOFError, OSError) as error:
-                # One that ended while nobody used it has taken nothing with it: another can be asked.
-                return ("died" if begun else "was dead"), error
-            if kind == "begun":
-                begun = True
-            elif kind == "progress":
-                progress(*answer)
-            else:
-                return kind, answer
+        try:
+            for key, value in keep.items():
+                if key not in self.kept:
+                    self.pipe.send(("keep", key, value))
+                self.kept[key] = None
+                self.kept.move_to_end(key)
+            while len(self.kept) > max(_KEPT, len(keep)):
+                self.pipe.send(("drop", self.kept.popitem(last=False)[0]))
+            self.pipe.send(("task", task, arguments))
+            while True:
+                kind, content = self.pipe.recv()
+                if kind == "progress":
+                    progress(*content)
+                elif kind == "begun":
+                    begun = True
+                else:
+                    return kind, content
+        except (EOFError, OSError) as error:
+            # One that ended while it was idle has lost no work: another process can take the task.
+            return ("died" if begun else "was dead"), error
+        except Exception as error:  # an argument that cannot be sent; the process itself is well
+            return "failed", RequestError(f"this is a bug in evencut: {error}", 500)
 
     def kill(self) -> None:
         """End the process now, whatever it does."""
@@ -240,6 +206,7 @@ class WorkerPool:
         self._slow = asyncio.Semaphore(max(1, size - 1))
         self._closed = False
         self._adding: set[asyncio.Task[None]] = set()
+        self._threads = ThreadPoolExecutor(size)
 
     async def start(self) -> None:
         """Start the processes; tasks may be given at once and wait until one is ready."""
@@ -257,6 +224,7 @@ class WorkerPool:
         await asyncio.gather(*(asyncio.to_thread(worker.kill) for worker in list(self._all)))
         self._all.clear()
         self._idle.clear()
+        self._threads.shutdown(wait=False)
 
     async def run(
         self,
@@ -271,7 +239,7 @@ class WorkerPool:
         Parameters
         ----------
         task : str
-            A name in `tasks.TASKS`.
+            Its module and name in `tasks`, such as "points.fit".
         arguments : dict
         keep : mapping of str to object, optional
             What the process must hold, by keys that never mean anything else.
@@ -280,70 +248,41 @@ class WorkerPool:
         quick : bool
             Whether it takes a moment only. The others never take the last process, so that these need not wait.
         """
-        keep = keep or {}
-        if quick:
-            return await self._run(task, arguments, keep, progress)
-        async with self._slow:
-            return await self._run(task, arguments, keep, progress)
+        async with nullcontext() if quick else self._slow:
+            return await self._run(task, arguments, keep or {}, progress)
 
     async def _run(
         self, task: str, arguments: dict[str, Any], keep: Mapping[str, Any], progress: Progress | None
     ) -> tuple[Any, list[str]]:
-        for _ in range(self._size):
-            worker = await self._lend(keep)
-            kind, value = await self._ask(worker, task, arguments, keep, progress)
-            if kind not in ("died", "was dead"):
-                await self._give_back(worker)
-                break
-            await self._replace(worker)
-            if kind == "died":
-                break
-        if kind == "died" and task.startswith("read_") and worker.process.exitcode == -signal.SIGABRT:
-            raise TooLarge("reading this takes more than 1 GB of memory; use fewer rows or columns.")
-        if kind in ("died", "was dead"):
-            raise WorkerDied(
-                "the process that worked on this ended before its answer; all else is as it was, try again."
-            )
-        if kind == "failed":
-            raise value
-        return value
-
-    async def _ask(
-        self,
-        worker: _Worker,
-        task: str,
-        arguments: dict[str, Any],
-        keep: Mapping[str, Any],
-        progress: Progress | None,
-    ) -> tuple:
-        """What a process answers; it is ended where the task is cancelled."""
         loop = asyncio.get_running_loop()
-        answer: asyncio.Future[tuple] = loop.create_future()
 
         def on_progress(name: str, share: float | None) -> None:
             if progress is not None:
                 loop.call_soon_threadsafe(progress, name, share)
 
-        def settle(result: tuple) -> None:
-            if not answer.done():
-                answer.set_result(result)
-
-        def ask() -> None:
+        for _ in range(self._size):
+            worker = await self._lend(keep)
             try:
-                result = worker.ask(task, arguments, keep, on_progress)
-            except (EOFError, OSError) as error:  # nothing could be sent to it
-                result = ("was dead", error)
-            except Exception as error:  # an argument that cannot be sent; the process itself is well
-                result = ("failed", RequestError(f"this is a bug in evencut: {error}", 500))
-            with suppress(RuntimeError):
-                loop.call_soon_threadsafe(settle, result)
-
-        threading.Thread(target=ask, daemon=True).start()
-        try:
-            return await answer
-        except asyncio.CancelledError:
-            await asyncio.shield(self._replace(worker))
-            raise
+                kind, value = await loop.run_in_executor(
+                    self._threads, worker.ask, task, arguments, keep, on_progress
+                )
+            except asyncio.CancelledError:
+                await asyncio.shield(self._replace(worker))
+                raise
+            if kind in ("done", "failed"):
+                await self._give_back(worker)
+                break
+            await self._replace(worker)
+            if kind == "died":
+                break
+        if kind == "done":
+            return value
+        if kind == "failed":
+            raise value
+        if kind == "died" and ".read" in task and worker.process.exitcode == -signal.SIGABRT:
+            raise TooLarge("reading this takes more than 1 GB of memory; use fewer rows or columns.")
+        died = "the process that worked on this ended before its answer; all else is as it was, try again."
+        raise RequestError(died, 500)
 
     async def _lend(self, keep: Mapping[str, Any]) -> _Worker:
         async with self._changed:
@@ -353,8 +292,8 @@ class WorkerPool:
             # A process that holds what is needed, of several the one used last: what it made of it is there, too.
             # Otherwise the one that was used longest ago.
             held = [len(keep.keys() & idle.kept.keys()) for idle in self._idle]
-            most = [idle for idle, number in zip(self._idle, held) if number == max(held)]
-            worker = most[-1] if max(held) else most[0]
+            candidates = [idle for idle, number in zip(self._idle, held) if number == max(held)]
+            worker = candidates[-1] if max(held) else candidates[0]
             self._idle.remove(worker)
             return worker
 
@@ -367,7 +306,7 @@ class WorkerPool:
         self._all.discard(worker)
         await asyncio.to_thread(worker.kill)
         if not self._closed:
-            # Whoever stopped the task need not wait until a new process is ready.
+            # The user who stopped the task need not wait until a new process is ready.
             self._adding = {task for task in self._adding if not task.done()}
             self._adding.add(asyncio.create_task(self._add()))
 
@@ -395,7 +334,7 @@ _starting = threading.Lock()
 
 
 def _start_without_main(process: BaseProcess) -> None:
-    """Start a process that does not import the user's script: without a guard it would open a studio of its own."""
+    """Start a process that does not import the user's script: without a guard it would open another studio."""
     with _starting:
         main = sys.modules["__main__"]
         sys.modules["__main__"] = ModuleType("__main__")

@@ -9,11 +9,9 @@ from __future__ import annotations
 import io
 import json
 import math
-import secrets
 import zipfile
 import zlib
-from collections import OrderedDict
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -22,21 +20,17 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from .methods import PHOTOS, POINTS, Merge, Method, Split, StrictModel
 from .options import Limits, RequestError, TooLarge
-from .prompts import Photo, Prompt, Step, StepFacts, as_rgb, shown
-from .sessions import Correction, RowValues, Run, Session, sizes_of
-from .tables import Sheet, SheetColumn
+from .prompts import Photo, Prompt, Step, StepFacts
+from .sessions import MAX_LABEL, Correction, Facts, Missing, Number, RowValues, Run, Session, Short, sizes_of
+from .tables import Role, Sheet, SheetColumn
 
 _MANIFEST_BYTES = 16 << 20
 _ENTRIES = 20_000
 _BROKEN = "this is not a project that can be opened"
-_MAX_LABEL = 10_000
-Missing = Literal["drop", "mean", "neighbors"]
-Number = Annotated[float, Field(allow_inf_nan=False)]
-Short = Annotated[str, Field(max_length=200)]
 
 
-class _Source(StrictModel):
-    kind: Literal["csv", "parquet", "npy", "example", "variable"]
+class _Source(BaseModel):
+    kind: Literal["csv", "parquet", "npy", "cells", "example", "variable"]
     holder: Literal["pandas", "polars", "pyarrow", "numpy"] | None = None
     name: Short
     example: Short | None = None
@@ -45,25 +39,9 @@ class _Source(StrictModel):
     decimal: Literal[".", ","] | None = None
     remarks: Annotated[int, Field(ge=0, le=100_000)] | None = None
     written: Literal["utf-16", "latin-1", "gzip", "excel", "blanks"] | None = None
-
-
-class _Facts(StrictModel):
-    column: Short | None = None
-    names: list[Short] | None = None
-    numbers: list[Annotated[int, Field(ge=0, le=_MAX_LABEL)]] = Field(default=[])
-    n_held: int = 0
-    missing: Missing = "drop"
-    counts: bool = False
-    islands: list[tuple[int, int]] = Field(default=[])
-    seconds: Number = 0.0
-    energy: Number | None = None
-    bandwidth: Number | None = None
-    confidence: Number | None = None
-    true_agreement: Number | None = None
-    n_missing: int = 0
-    n_fitted: int = 0
-    selection: list[dict[str, Any]] = Field(default=[])
-    warnings: list[str] = Field(default=[])
+    sheet: Short | None = None
+    sheets: list[Short] | None = None
+    categories: list[Short] | None = None
 
 
 class _ClusterReport(BaseModel, extra="allow"):
@@ -99,12 +77,12 @@ class _Report(StrictModel):
         return self
 
 
-class _Run(StrictModel):
+class _Run(BaseModel):
     id: Short
     kind: Literal["fit", "column"]
     method: Method | None
     columns: list[Short]
-    facts: _Facts
+    facts: Facts
     values: list[RowValues]
     held: list[Annotated[int, Field(ge=0, le=2000)]]
     report: _Report | None
@@ -116,6 +94,7 @@ class _ColumnHead(StrictModel):
     names: list[str] | None
     holds: Literal["numbers", "words", "dates"] = "numbers"
     refused: Short = ""
+    given: tuple[Role, Short] | None = None
 
 
 class _Points(StrictModel):
@@ -168,21 +147,6 @@ class _Manifest(StrictModel):
     page: _Page
 
 
-@dataclass(frozen=True, eq=False)
-class Project:
-    """What a project file holds, ready to be put in place of a session's."""
-
-    table: Sheet | None
-    how: dict[str, Any]
-    runs: OrderedDict[str, Run]
-    panes: dict[str, str]
-    corrections: list[Correction]
-    album: list[Photo]
-    photo: Photo | None
-    page: dict[str, Any]
-    original: bytes = b""
-
-
 def pack(session: Session) -> bytes:
     """The project file of a session."""
     file = io.BytesIO()
@@ -216,43 +180,32 @@ def _pack_points(archive: zipfile.ZipFile, session: Session, table: Sheet) -> _P
     for i, column in enumerate(table.columns):
         _put(archive, f"table/{i}.npy", column.values)
     archive.writestr("table/original", table.original)
-    for i, correction in enumerate(session.corrections):
-        _put(archive, f"held/{i}.npy", correction.rows)
-    known = {name: value for name, value in table.source.items() if name in _Source.model_fields}
     return _Points(
-        source=_Source(**known),
-        columns=[
-            _ColumnHead.model_validate({"name": c.name, "names": c.names, "holds": c.holds, "refused": c.refused})
-            for c in table.columns
-        ],
+        source=_Source(**table.source),
+        columns=[_ColumnHead.model_validate(column, from_attributes=True) for column in table.columns],
         row_numbers=table.row_numbers,
         chosen=session.columns,
         missing=session.missing,  # type: ignore[arg-type]
         counts=session.counts,
         runs=[_pack_run(archive, f"runs/{i}", run) for i, run in enumerate(session.runs.values())],
         panes={pane: run for pane, run in session.panes.items() if pane in ("a", "b")},  # type: ignore[misc]
-        held=[correction.label for correction in session.corrections],
+        held=_pack_corrections(archive, "held", session.corrections),
     )
+
+
+def _pack_corrections(archive: zipfile.ZipFile, folder: str, corrections: Iterable[Correction]) -> list[int]:
+    """Write their rows; the labels are for the manifest."""
+    for i, correction in enumerate(corrections):
+        _put(archive, f"{folder}/{i}.npy", correction.rows)
+    return [correction.label for correction in corrections]
 
 
 def _pack_run(archive: zipfile.ZipFile, folder: str, run: Run) -> _Run:
     _put(archive, f"{folder}/labels.npy", run.labels)
     for name, values in run.values.items():
         _put(archive, f"{folder}/{name}.npy", values)
-    for i, correction in enumerate(run.corrections):
-        _put(archive, f"{folder}/held/{i}.npy", correction.rows)
-    facts = {name: value for name, value in run.facts.items() if name in _Facts.model_fields}
-    return _Run(
-        id=run.id,
-        kind=run.kind,  # type: ignore[arg-type]
-        method=None if run.method is None else Method(**run.method),
-        columns=run.columns,
-        facts=_Facts(**facts),
-        values=list(run.values),  # type: ignore[arg-type]
-        held=[correction.label for correction in run.corrections],
-        report=None if run.report is None else _Report(**run.report),
-        edits=list(run.edits),
-    )
+    held = _pack_corrections(archive, f"{folder}/held", run.corrections)
+    return _Run.model_validate({**vars(run), "values": list(run.values), "held": held})
 
 
 def _pack_photo(archive: zipfile.ZipFile, folder: str, photo: Photo) -> _PhotoHead:
@@ -271,8 +224,8 @@ def _pack_photo(archive: zipfile.ZipFile, folder: str, photo: Photo) -> _PhotoHe
     )
 
 
-def unpack(data: bytes, limits: Limits) -> Project:
-    """The project in a file's bytes; what is too large is refused before it is unpacked."""
+def unpack(data: bytes, limits: Limits) -> Session:
+    """The tab that a file's bytes hold; what is too large is refused before it is unpacked."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             entries = archive.infolist()
@@ -280,35 +233,31 @@ def unpack(data: bytes, limits: Limits) -> Project:
                 raise TooLarge(f"this project unpacks to more than the {limits.session_bytes / 1e6:.4g} MB of a tab.")
             return _unpack(archive, limits)
     except (zipfile.BadZipFile, KeyError, EOFError, zlib.error, NotImplementedError, RuntimeError) as error:
-        raise RequestError(
-            f"{_BROKEN}: it is damaged, or no project of the studio ({type(error).__name__})."
-        ) from error
+        why = f"it is damaged, or no project of the studio ({type(error).__name__})"
+        raise RequestError(f"{_BROKEN}: {why}.") from error
     except (ValidationError, ValueError, UnicodeDecodeError, RecursionError) as error:
         raise RequestError(f"{_BROKEN}: {' '.join(str(error).split())[:160]}.") from error
 
 
-def _unpack(archive: zipfile.ZipFile, limits: Limits) -> Project:
+def _unpack(archive: zipfile.ZipFile, limits: Limits) -> Session:
     if archive.getinfo("project.json").file_size > _MANIFEST_BYTES:
         raise TooLarge(f"{_BROKEN}: its list of contents is too long.")
     manifest = _Manifest(**json.loads(archive.read("project.json")))
-    points = manifest.points
-    table = None if points is None else _table(archive, points, limits)
-    runs: OrderedDict[str, Run] = OrderedDict()
-    corrections: list[Correction] = []
-    if points is not None and table is not None:
-        for i, saved in enumerate(points.runs[-limits.runs :]):
-            place = i + len(points.runs) - len(points.runs[-limits.runs :])
-            runs[saved.id] = _run(archive, f"runs/{place}", saved, table)
-        corrections = _corrections(archive, "held", points.held, table.n_rows)
-    panes = {} if points is None else {str(pane): run for pane, run in points.panes.items() if run in runs}
+    session = Session("", 0.0, page=manifest.page.model_dump())
+    if (points := manifest.points) is not None:
+        session.table = table = _table(archive, points, limits)
+        session.columns, session.missing, session.counts = points.chosen, points.missing, points.counts
+        for i, saved in list(enumerate(points.runs))[-limits.runs :]:
+            session.runs[saved.id] = _run(archive, f"runs/{i}", saved, table)
+        session.panes = {str(pane): run for pane, run in points.panes.items() if run in session.runs}
+        session.corrections = _corrections(archive, "held", points.held, table.n_rows)
     heads = [(f"photos/{i}", head) for i, head in enumerate(manifest.photos)]
     heads += [("photo", manifest.photo)] if manifest.photo is not None else []
     album = [_photo(archive, folder, head, limits) for folder, head in heads]
-    shown = 0 if manifest.shown is None or manifest.shown >= len(album) else manifest.shown
-    how = {"columns": points.chosen, "missing": points.missing, "counts": points.counts} if points else {}
-    page = manifest.page.model_dump()
-    photo, original = album[shown] if album else None, table.original if table else b""
-    return Project(table, how, runs, panes, corrections, album, photo, page, original)
+    session.album = {photo.key: photo for photo in album}
+    shown = manifest.shown or 0
+    session.photo = album[shown if shown < len(album) else 0] if album else None
+    return session
 
 
 def _get(archive: zipfile.ZipFile, name: str, kinds: str, n_rows: int | None = None) -> NDArray[Any]:
@@ -341,7 +290,7 @@ def _table(archive: zipfile.ZipFile, points: _Points, limits: Limits) -> Sheet:
             raise ValueError(f"column {head.name!r} has codes without names")
         holds = "words" if head.names is not None else "numbers" if head.holds == "words" else head.holds
         names = None if head.names is None else [name[: limits.text_bytes] for name in head.names]
-        columns.append(SheetColumn(head.name, values, names, holds, head.refused))
+        columns.append(SheetColumn(head.name, values, names, holds, head.refused, head.given))
     source = {key: value for key, value in points.source.model_dump().items() if value is not None}
     if source["kind"] == "example" and source.get("example") not in POINTS:
         raise ValueError("it speaks of an example that is not known")
@@ -351,12 +300,10 @@ def _table(archive: zipfile.ZipFile, points: _Points, limits: Limits) -> Sheet:
 
 def _run(archive: zipfile.ZipFile, folder: str, saved: _Run, table: Sheet) -> Run:
     labels = _get(archive, f"{folder}/labels.npy", "i", table.n_rows)
-    if labels.min() < -1 or labels.max() > _MAX_LABEL:
-        raise ValueError(f"labels go from {labels.min()} to {labels.max()}; they may go from -1 to {_MAX_LABEL}")
+    if labels.min() < -1 or labels.max() > MAX_LABEL:
+        raise ValueError(f"labels go from {labels.min()} to {labels.max()}; they may go from -1 to {MAX_LABEL}")
     labels = labels.astype(np.int32)
     facts = {**saved.facts.model_dump(), **sizes_of(labels, saved.facts.n_missing)}
-    if saved.facts.names is None:
-        del facts["names"]
     values: dict[str, Any] = {name: _get(archive, f"{folder}/{name}.npy", "f", table.n_rows) for name in saved.values}
     held = tuple(_corrections(archive, f"{folder}/held", saved.held, table.n_rows))
     method = None if saved.method is None else saved.method.model_dump()
@@ -365,13 +312,13 @@ def _run(archive: zipfile.ZipFile, folder: str, saved: _Run, table: Sheet) -> Ru
 
 
 def _corrections(archive: zipfile.ZipFile, folder: str, labels: list[int], n_rows: int) -> list[Correction]:
-    found = []
+    corrections = []
     for i, label in enumerate(labels):
         rows = _get(archive, f"{folder}/{i}.npy", "u")
         if rows.max(initial=0) >= n_rows:
             raise ValueError("a correction speaks of rows that are not there")
-        found.append(Correction(label, rows.astype(np.uint32)))
-    return found
+        corrections.append(Correction(label, rows.astype(np.uint32)))
+    return corrections
 
 
 def _photo(archive: zipfile.ZipFile, folder: str, head: _PhotoHead, limits: Limits) -> Photo:
@@ -390,5 +337,6 @@ def _photo(archive: zipfile.ZipFile, folder: str, head: _PhotoHead, limits: Limi
         if len(zlib.decompressobj().decompress(packed, n_pixels + 1)) != n_pixels:
             raise ValueError("a mask does not fit the photo")
         steps.append(Step(prompt, packed, facts.model_dump()))
-    data, media_type = shown(as_rgb(pixels))
-    return Photo(secrets.token_urlsafe(9), head.name, source, pixels, data, media_type, tuple(steps), dict(head.names))
+    photo = Photo.of(pixels, head.name, source)
+    photo.steps, photo.names = tuple(steps), head.names
+    return photo

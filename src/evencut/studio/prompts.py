@@ -1,4 +1,4 @@
-"""Photos: decoded within bounds from bytes of strangers, what a user draws on them, and the chain of answers.
+"""Photos: decoded within bounds from untrusted bytes, the gestures on them, and the chain of answers.
 
 Clicks on the object and on the background are passed on as they are; one on a further region is a stroke, a disc of
 radius 5."""
@@ -6,6 +6,7 @@ radius 5."""
 from __future__ import annotations
 
 import io
+import secrets
 import warnings
 import zlib
 from collections.abc import Callable
@@ -48,27 +49,39 @@ class Prompt(StrictModel):
         return round(min(xa, xb)), round(min(ya, yb)), round(max(xa, xb)), round(max(ya, yb))
 
 
-def extend(image: NDArray[Any], before: list[Any], prompts: list[Prompt], prepared: Callable[[], Any]) -> Any:
-    """The result of `prompts`, where `before` holds the results of all their beginnings but the last.
+def extend(image: NDArray[Any], results: list[Any], prompts: list[Prompt], prepared: Callable[[], Any]) -> Any:
+    """The result of `prompts`, where `results` are those of all their beginnings but the last.
 
     `prepared` gives what any first click on the image needs.
     """
+    from evencut.segmentation import segment
+
     *earlier, last = prompts
     if last.kind != "box" and not drawn_strokes([last], image.shape).any():
         raise RequestError("this lies outside of the photo; draw inside.")
     if last.kind == "box" and earlier:
         raise RequestError("a box begins a cut-out; start over to draw another.")
-    if _begins_anew(prompts) or not before or before[-1] is None:
-        return _begin(image, prompts, prepared)
-    if _is_click(last):
-        return before[-1].refine(clicks=_as_clicks([last]))
-    return before[-1].refine(drawn_strokes([last], image.shape))
+    begins = _begins_anew(prompts) or results[-1] is None
+    kind, hint = _said(prompts, begins)
+    if kind == "box":
+        return segment(image, box=hint)
+    if kind == "clicks":
+        return prepared().begun_anew(hint) if begins else results[-1].refine(clicks=hint)
+    strokes = drawn_strokes(hint, image.shape)
+    if not begins:
+        return results[-1].refine(strokes)
+    labels = np.unique(strokes[strokes > 0]).tolist()
+    if labels == [_OBJECT]:
+        return segment(image, scribbles=drawn_strokes(hint, image.shape, framed=True))
+    # While a single region is marked there is nothing to distinguish yet.
+    return segment(image, scribbles=strokes) if len(labels) > 1 else None
 
 
 def _begins_anew(prompts: list[Prompt]) -> bool:
     """Whether the last prompt changes what the first ones meant: a new label, such as the first word on background."""
     first, last = prompts[0], prompts[-1]
-    if first.kind == "box" or (_starts_with_a_click(prompts) and last.label <= _OBJECT):
+    begun_by_click = _is_click(first) and first.label == _OBJECT
+    if first.kind == "box" or (begun_by_click and last.label <= _OBJECT):
         return len(prompts) == 1
     known = {prompt.label for prompt in prompts[:-1]}
     return last.label not in known or (len(known) == 1 and known != {_OBJECT})
@@ -79,26 +92,14 @@ def _is_click(prompt: Prompt) -> bool:
     return prompt.kind == "click" and prompt.label <= _OBJECT
 
 
-def _starts_with_a_click(prompts: list[Prompt]) -> bool:
-    """Whether the first gesture is a click on an object, which needs no box and no strokes."""
-    return _is_click(prompts[0]) and prompts[0].label == _OBJECT
-
-
-def _begin(image: NDArray[Any], prompts: list[Prompt], prepared: Callable[[], Any]) -> Any:
-    """A fresh result; None while a single region is marked, since nothing is to be told apart yet."""
-    from evencut.segmentation import segment
-
-    if prompts[0].kind == "box":
-        return segment(image, box=prompts[0].box)
-    if len(prompts) == 1 and _starts_with_a_click(prompts):
-        return prepared().begun_anew(_as_clicks(prompts))
-    strokes = drawn_strokes(prompts, image.shape)
-    labels = np.unique(strokes[strokes > 0])
-    if list(labels) == [_OBJECT]:
-        return segment(image, scribbles=drawn_strokes(prompts, image.shape, framed=True))
-    if len(labels) < 2:
-        return None
-    return segment(image, scribbles=strokes)
+def _said(prompts: list[Prompt], begins: bool) -> tuple[str, Any]:
+    """What the library is told by the last prompt, or by all where it begins anew: a box, clicks, or what is drawn."""
+    current = prompts if begins else prompts[-1:]
+    if begins and prompts[0].kind == "box":
+        return "box", prompts[0].box
+    if len(current) == 1 and _is_click(current[0]) and (current[0].label == _OBJECT or not begins):
+        return "clicks", _as_clicks(current)
+    return "scribbles", current
 
 
 def _as_clicks(prompts: list[Prompt]) -> list[tuple[int, int, str]]:
@@ -110,7 +111,7 @@ def drawn_strokes(prompts: list[Prompt], shape: tuple[int, ...], framed: bool = 
     """The clicks and strokes among prompts as labels; later ones over earlier ones."""
     from evencut.segmentation import draw_strokes
 
-    strokes = [(one.points, one.radius, one.label) for one in prompts if one.kind != "box"]
+    strokes = [(prompt.points, prompt.radius, prompt.label) for prompt in prompts if prompt.kind != "box"]
     return draw_strokes(shape, *strokes, framed=framed)
 
 
@@ -118,28 +119,20 @@ def code_lines(prompts: list[Prompt]) -> list[str]:
     """Python that makes the result of these prompts from `image`, as :func:`extend` did."""
     lines: list[str] = []
     for n in range(1, len(prompts) + 1):
-        part, last = prompts[:n], prompts[n - 1]
-        if _begins_anew(part):
-            lines = _code_of_beginning(part)
-        elif _is_click(last):
-            lines.append(f"result = result.refine(clicks={_as_clicks([last])!r})")
+        begins = _begins_anew(prompts[:n])
+        kind, hint = _said(prompts[:n], begins)
+        argument = _drawing(hint, begins) if kind == "scribbles" else f"{kind}={hint!r}"
+        if begins:
+            lines = [f"result = segment(image, {argument})"]
         else:
-            lines.append(f"result = result.refine({_drawing([last])})")
+            lines.append(f"result = result.refine({argument})")
     return lines
 
 
-def _code_of_beginning(prompts: list[Prompt]) -> list[str]:
-    if prompts[0].kind == "box":
-        return [f"result = segment(image, box={prompts[0].box})"]
-    if len(prompts) == 1 and _starts_with_a_click(prompts):
-        return [f"result = segment(image, clicks={_as_clicks(prompts)!r})"]
-    alone = {prompt.label for prompt in prompts} == {_OBJECT}
-    return [f"result = segment(image, scribbles={_drawing(prompts, ', framed=True' if alone else '')})"]
-
-
-def _drawing(prompts: list[Prompt], options: str = "") -> str:
+def _drawing(prompts: list[Prompt], begins: bool) -> str:
     strokes = ", ".join(f"({prompt.points!r}, {prompt.radius!r}, {prompt.label})" for prompt in prompts)
-    return f"draw_strokes(image.shape, {strokes}{options})"
+    framed = ", framed=True" if begins and {prompt.label for prompt in prompts} == {_OBJECT} else ""
+    return f"{'scribbles=' if begins else ''}draw_strokes(image.shape, {strokes}{framed})"
 
 
 _FORMATS = ("PNG", "JPEG", "WEBP", "TIFF")
@@ -151,14 +144,16 @@ def read_photo(data: bytes, limits: Limits, page: int = 0) -> tuple[NDArray[Any]
 
     Its size is checked before it is decoded.
     """
-    from PIL import Image, ImageOps, UnidentifiedImageError
+    from PIL import Image, UnidentifiedImageError
+
+    from evencut.segmentation import read_image
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(io.BytesIO(data), formats=_FORMATS) as file:
                 n_pages = min(getattr(file, "n_frames", 1), 1000) if file.format == "TIFF" else 1
-                file.seek(min(page, n_pages - 1))
+                file.seek(min(page, n_pages - 1))  # the pages of a stack differ in size
                 width, height = file.size
                 if width * height > limits.pixels:
                     raise TooLarge(
@@ -166,24 +161,20 @@ def read_photo(data: bytes, limits: Limits, page: int = 0) -> tuple[NDArray[Any]
                     )
                 if min(width, height) < 8:
                     raise RequestError(f"this photo has {width} x {height} pixels; at least 8 x 8 are needed.")
-                file.draft("RGB", (width, height))
-                turned = ImageOps.exif_transpose(file)
-                if turned.mode not in ("L", "RGB", "I;16"):
-                    turned = turned.convert("RGB")
-                pixels = np.array(turned)
+            pixels: NDArray[Any] = read_image(io.BytesIO(data), min(page, n_pages - 1))
     except UnidentifiedImageError as error:
         raise RequestError(f"this is {_called(data)}; the studio takes PNG, JPEG, WebP and TIFF.", 415) from error
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise TooLarge("this photo unpacks to far more pixels than the studio takes. Make it smaller.") from error
     except (OSError, SyntaxError, ValueError, EOFError, TypeError, IndexError, KeyError, OverflowError) as error:
         raise RequestError(f"this photo is damaged ({' '.join(str(error).split())[:120]}).") from error
-    if pixels.ndim not in (2, 3) or pixels.dtype.kind not in "uif":
-        raise RequestError("this photo has no pixels that can be shown.")
+    if pixels.ndim == 3:  # without the alpha channel
+        pixels = pixels[..., 0] if pixels.shape[2] == 2 else pixels[..., :3]
     return pixels, n_pages
 
 
 def _called(data: bytes) -> str:
-    """What a file is that is no photo known here, by its first bytes."""
+    """The kind of another file, by its first bytes."""
     if data[:6] in (b"GIF87a", b"GIF89a"):
         return "a GIF"
     if data[:2] == b"BM":
@@ -238,8 +229,8 @@ def encode_map(labels: NDArray[np.uint8]) -> bytes:
     return file.getvalue()
 
 
-def shown(pixels: NDArray[np.uint8]) -> tuple[bytes, str]:
-    """A photo for the page: PNG where it is small, JPEG where that would be slow."""
+def _for_page(pixels: NDArray[np.uint8]) -> tuple[bytes, str]:
+    """The bytes and the type of a photo: PNG where it is small, JPEG where that would be slow."""
     if pixels.shape[0] * pixels.shape[1] > _LARGE:
         return encode(pixels, "JPEG"), "image/jpeg"
     return encode(pixels), "image/png"
@@ -293,32 +284,37 @@ class Photo:
     steps: tuple[Step, ...] = ()
     names: dict[int, str] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, pixels: NDArray[Any], name: str, source: dict[str, Any]) -> Photo:
+        """A photo on which nothing is drawn, with a copy for the page."""
+        return cls(secrets.token_urlsafe(9), name, source, pixels, *_for_page(as_rgb(pixels)))
+
     @property
     def n_bytes(self) -> int:
         """Memory it takes, without its steps."""
         return self.pixels.nbytes + len(self.shown)
 
+    def answers(self) -> dict[int, Step]:
+        """The last gesture on each object, in the order of their numbers: it has the object's current labels."""
+        return dict(sorted({step.prompt.object: step for step in self.steps}.items()))
+
     def objects(self) -> list[int]:
         """The objects that were begun, in order."""
-        return sorted({step.prompt.object for step in self.steps})
+        return [*self.answers()]
 
     def prompts(self, of: int | None = None) -> list[Prompt]:
         """The gestures, or those of one object."""
         return [step.prompt for step in self.steps if of is None or step.prompt.object == of]
 
-    def last_step(self, of: int) -> Step | None:
-        """The gesture on an object that says what it is now."""
-        return next((step for step in reversed(self.steps) if step.prompt.object == of), None)
-
     def labels_of(self, of: int, every: int = 1) -> NDArray[np.uint8]:
         """Labels of every so many pixels each way for one object: 0 unknown, 1 background, 2 object, more regions."""
-        step = self.last_step(of)
+        step = self.answers().get(of)
         shape = self.pixels.shape[:2]
         labels = np.zeros(shape, np.uint8) if step is None else unpacked(step.packed, shape)
         return labels[::every, ::every]
 
     def labels(self, every: int = 1) -> NDArray[np.uint8]:
-        """One map for all objects: 0 before any gesture, 1 background, 2 and up the objects, later ones on top.
+        """One map for all objects: 0 before the first gesture, 1 background, 2 and up the objects, later ones on top.
 
         A single object keeps its own labels, so that several regions stay what they are.
         """
@@ -326,13 +322,12 @@ class Photo:
         if len(objects) <= 1:
             return self.labels_of(objects[0] if objects else 1, every)
         labels = np.ones(self.pixels[::every, ::every].shape[:2], np.uint8)
-        for place, one in enumerate(objects):
-            labels[self.labels_of(one, every) == 2] = place + 2
+        for place, number in enumerate(objects):
+            labels[self.labels_of(number, every) == 2] = place + 2
         return labels
 
     def about(self) -> dict[str, Any]:
         """For the page."""
-        last = self.steps[-1] if self.steps else None
         return {
             "key": self.key,
             "name": self.name,
@@ -342,12 +337,12 @@ class Photo:
             "n_steps": len(self.steps),
             "prompts": [prompt.model_dump() for prompt in self.prompts()][-200:],
             "objects": [
-                {"object": one, "name": self.names.get(one, f"object {one}"), **_facts(self.last_step(one))}
-                for one in self.objects()
+                {
+                    "object": number,
+                    "name": self.names.get(number, f"object {number}"),
+                    "share": step.facts.get("shares", {}).get("2", 0.0),
+                }
+                for number, step in self.answers().items()
             ],
-            "facts": last.facts if last else None,
+            "facts": self.steps[-1].facts if self.steps else None,
         }
-
-
-def _facts(step: Step | None) -> dict[str, Any]:
-    return {} if step is None else {"share": step.facts.get("shares", {}).get("2", 0.0)}

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from typing import Any
 
-from .methods import PHOTOS, POINTS, Method
+from .methods import PHOTOS, POINTS, Method, estimator
 from .prompts import Photo, code_lines
 from .sessions import Correction, Run
 from .tables import Sheet
@@ -41,11 +42,8 @@ def points_code(table: Sheet, run: Run) -> str:
     body += _held_lines(run.corrections, table.n_rows, has_gaps)
     held = bool(run.corrections)
     body += [f"model = {call}", *_fitting_lines(method, len(run.labels) - run.facts["n_missing"], held)]
-    numbers = run.facts.get("numbers") or []
-    if numbers != list(range(len(numbers))):
-        body += [
-            f"labels = np.array([{', '.join(map(str, numbers))}, -1])[labels]  # the numbers of the clusters before"
-        ]
+    if numbers := _numbers_of_before(run):
+        body.append(f"labels = np.array({[*numbers, -1]})[labels]  # the numbers of the clusters before")
     for edit in run.edits:
         body += edit.code()
     if any(edit.kind == "split" for edit in run.edits) and "from evencut import EvenCut" not in imports:
@@ -71,7 +69,14 @@ def _reader(table: Sheet, encoded: bool) -> str:
     if table.source["kind"] == "variable" and not encoded:
         return ""
     reader = "read_table" if encoded else "read_columns"
-    return f"from evencut.io import {'Source, ' if table.source.get('written') == 'latin-1' else ''}{reader}"
+    return f"from evencut.io import {'Source, ' if _file_options(table.source) else ''}{reader}"
+
+
+def _file_options(source: dict[str, Any]) -> str:
+    """How a file is read, if not as its name says."""
+    options = {"encoding": "latin-1"} if source.get("written") == "latin-1" else {}
+    options |= {"sheet": source["sheet"]} if len(source.get("sheets") or ()) > 1 else {}
+    return ", ".join(f"{name}={value!r}" for name, value in options.items())
 
 
 def _reading(table: Sheet, run: Run) -> list[str]:
@@ -80,70 +85,66 @@ def _reading(table: Sheet, run: Run) -> list[str]:
         return list(POINTS[source["example"]].code[1:])
     if source["kind"] == "variable":
         return _from_variable(table, run)
-    told = [repr(source["name"]), f"columns={run.columns!r}", "guess=True"]
-    if source.get("written") == "latin-1":
-        told[0] = f'Source({told[0]}, encoding="latin-1")'
+    options, name = _file_options(source), repr(source["name"])
+    arguments = [f"Source({name}, {options})" if options else name, f"columns={run.columns!r}", "guess=True"]
     if source["kind"] == "csv":
-        told.append(f"header={source['header']}")
+        arguments.append(f"header={source['header']}")
     if source.get("delimiter") and source.get("written") not in ("blanks", "excel"):
-        told += [f"separator={source['delimiter']!r}", f"decimal={source['decimal']!r}"]
+        arguments += [f"separator={source['delimiter']!r}", f"decimal={source['decimal']!r}"]
     if _is_encoded(table, run):
-        told.append(f"missing={run.facts.get('missing', 'drop')!r}")
-        return [f"table = read_table({', '.join(told)})", "X = table.values"]
+        arguments.append(f"missing={run.facts.get('missing', 'drop')!r}{_categories(table, run)}")
+        return [f"table = read_table({', '.join(arguments)})", "X = table.values"]
     return [
-        f"columns = read_columns({', '.join(told)})",
+        f"columns = read_columns({', '.join(arguments)})",
         "X = np.column_stack([column.numbers for column in columns])",
     ]
+
+
+def _categories(table: Sheet, run: Run) -> str:
+    """The option that names columns whose numbers are categories."""
+    named = [name for name in table.source.get("categories") or () if name in run.columns]
+    return f", categories={named!r}" if named else ""
 
 
 def _from_variable(table: Sheet, run: Run) -> list[str]:
     """The points out of the user's own variable."""
     name, holder, columns = table.source["name"], table.source["holder"], run.columns
-    places = [[column.name for column in table.columns].index(column) for column in columns]
+    positions = [[column.name for column in table.columns].index(column) for column in columns]
     if _is_encoded(table, run):
         write = {"pandas": f"{name}.to_parquet(file)", "polars": f"{name}.write_parquet(file)"}
         write |= {"pyarrow": f"pyarrow.parquet.write_table({name}, file)", "numpy": f"np.save(file, {name})"}
         file = "points.npy" if holder == "numpy" else "points.parquet"
-        told = f"columns={[str(place + 1) for place in places]!r}, guess=True, missing={run.facts['missing']!r}"
+        numbers = [str(position + 1) for position in positions]
+        arguments = f"columns={numbers!r}, guess=True, missing={run.facts['missing']!r}{_categories(table, run)}"
         return [
             *(["import pyarrow.parquet"] if holder == "pyarrow" else []),
             f"file = {file!r}",
             write[holder],
-            f"table = read_table(file, {told})",
+            f"table = read_table(file, {arguments})",
             "X = table.values",
         ]
     takes = {
         "pandas": f"{name}[{columns!r}].to_numpy(dtype=float, na_value=np.nan)",
         "polars": f"{name}.select({columns!r}).cast(float).to_numpy()",
         "pyarrow": f"np.column_stack([{name}[column].to_numpy() for column in {columns!r}]).astype(float)",
-        "numpy": f"np.asarray({name}, dtype=float)[:, {places!r}]",
+        "numpy": f"np.asarray({name}, dtype=float)[:, {positions!r}]",
     }
     return [f"# {name} is your own variable.", f"X = {takes[holder]}"]
 
 
 def _estimator_code(method: Method) -> tuple[list[str], str]:
     """The imports, and the call that builds the estimator."""
-    if method.tool == "kmeans":
-        call = f"KMeans({method.n_clusters}, n_init=10, random_state={method.seed})"
-        return ["from sklearn.cluster import KMeans", *_scaling(method)], call
-    if method.tool == "hdbscan":
-        call = f"HDBSCAN(min_cluster_size={method.min_cluster_size}, copy=True)"
-        return ["from sklearn.cluster import HDBSCAN", *_scaling(method)], call
-    name, parts = "EvenCut" if method.tool == "evencut" else "KernelClustering", [repr(method.n_clusters)]
-    imports, asked = [f"from evencut import {name}"], ["scale"]
-    if method.tool == "kernel":
-        kernel = type(method.kernel_object()).__name__
-        imports.append(f"from evencut.kernels import {kernel}")
-        parts.append(f"kernel={kernel}({', '.join(f'{name}={value!r}' for name, value in method.parameters.items())})")
-        asked = ["criterion", "equalize", "scale"]
-    chosen = {part: getattr(method, part) for part in asked}
-    parts += [f"{part}={value!r}" for part, value in chosen.items() if value != Method.model_fields[part].default]
-    return imports, f"{name}({', '.join(parts)}, random_state={method.seed})".replace("'", '"')
-
-
-def _scaling(method: Method) -> list[str]:
-    """The import for columns that the estimator does not scale by itself."""
-    return ["from evencut.points import feature_scale"] if method.scale else []
+    model = estimator(method)
+    name, chosen, usual = type(model).__name__, model.get_params(deep=False), type(model)().get_params(deep=False)
+    arguments = [repr(chosen.pop("n_clusters"))] if "n_clusters" in chosen else []
+    arguments += [f"{option}={value!r}" for option, value in chosen.items() if value != usual[option]]
+    if method.tool in ("evencut", "kernel"):
+        imports = [f"from evencut import {name}"]
+        imports += [f"from evencut.kernels import {type(model.kernel).__name__}"] if method.tool == "kernel" else []
+    else:
+        imports = [f"from sklearn.cluster import {name}"]
+        imports += ["from evencut.points import feature_scale"] if method.scale else []
+    return imports, f"{name}({', '.join(arguments)})".replace("'", '"')
 
 
 def _held_lines(corrections: Sequence[Correction], n_rows: int, has_gaps: bool) -> list[str]:
@@ -184,29 +185,13 @@ def points_command(table: Sheet, run: Run) -> tuple[str, str]:
     """The command line that makes the same labels; or why no command can."""
     if run.method is None:
         return "", "the labels come from a column of the file."
-    method = Method(**run.method)
-    if method.tool not in ("evencut", "kernel"):
-        return "", f"the command clusters with evencut only, not with {method.tool}; use the Python code."
-    if run.facts.get("counts"):
-        return "", "the command does not log-normalise counts; use the Python code."
-    if table.source["kind"] == "variable":
-        return "", "the points are in a variable and not in a file; use the Python code."
-    numbers = run.facts.get("numbers") or []
-    if numbers != list(range(len(numbers))):
-        return (
-            "",
-            "the clusters keep numbers of before, which the command does not know; use the Python code.",
-        )
-    if run.edits:
-        return "", "the command merges and splits no clusters; use the Python code."
-    if run.corrections:
-        return "", "the command takes no corrections by hand; use the Python code."
-    if run.facts["n_fitted"] < len(run.labels) - run.facts["n_missing"]:
-        return "", "a dense kernel was fitted on a sample of the points; use the Python code."
+    method, facts = Method(**run.method), run.facts
+    if why := _why_no_command(table, run, method):
+        return "", f"{why}; use the Python code."
     lines, name = _file_lines(table)
     words = ["evencut", "cluster", name, "-k", str(method.n_clusters)]
-    if run.facts["n_missing"] or run.facts.get("missing", "drop") != "drop":
-        words += ["--missing", run.facts.get("missing", "drop")]
+    if facts["n_missing"] or facts.get("missing", "drop") != "drop":
+        words += ["--missing", facts.get("missing", "drop")]
     words += ["--columns", ",".join(_as_options(table, run.columns))]
     if table.source.get("written") == "latin-1":
         words += ["--encoding", "latin-1"]
@@ -217,10 +202,33 @@ def points_command(table: Sheet, run: Run) -> tuple[str, str]:
         for option in ("criterion", "equalize"):
             if getattr(method, option) != Method.model_fields[option].default:
                 words += [f"--{option}", str(getattr(method, option))]
-    if method.scale != "auto":
-        return "", "the command has no option for this scaling; use the Python code."
     words += ["--seed", str(method.seed), "-o", "labels.csv"]
     return "\n".join([*lines, shlex.join(words)]), ""
+
+
+def _why_no_command(table: Sheet, run: Run, method: Method) -> str | None:
+    """What of a clustering the command cannot do."""
+    facts = run.facts
+    n_complete = len(run.labels) - facts["n_missing"]
+    reasons = {
+        f"the command clusters with evencut only, not with {method.tool}": method.tool not in ("evencut", "kernel"),
+        "the command does not log-normalise counts": facts.get("counts"),
+        "the points are in a variable and not in a file": table.source["kind"] == "variable",
+        "the clusters keep numbers of before, which the command does not know": _numbers_of_before(run),
+        "the command has no option for numbers that are categories": _categories(table, run),
+        "the command reads the first sheet of a workbook": len(table.source.get("sheets") or ()) > 1,
+        "the command merges and splits no clusters": run.edits,
+        "the command takes no corrections by hand": run.corrections,
+        "a dense kernel was fitted on a sample of the points": facts["n_fitted"] < n_complete,
+        "the command has no option for this scaling": method.scale != "auto",
+    }
+    return next((reason for reason, applies in reasons.items() if applies), None)
+
+
+def _numbers_of_before(run: Run) -> list[int]:
+    """The numbers of the clusters 0, 1, ... of a fit, where they are others."""
+    numbers = run.facts.get("numbers") or []
+    return [] if numbers == list(range(len(numbers))) else numbers
 
 
 def _as_options(table: Sheet, columns: list[str]) -> list[str]:
@@ -256,16 +264,9 @@ def photo_code(photo: Photo) -> str:
         imports.append(first)
     else:
         used.insert(-1, "read_image")
-        reading = [f"image = read_image({source['name']!r})"]
-        if source.get("page"):
-            used.remove("read_image")
-            imports.append("import numpy as np")
-            reading = [
-                f"stack = Image.open({source['name']!r})",
-                f"stack.seek({source['page']})",
-                "image = np.array(stack)",
-            ]
-    if any("np." in line for line in lines) and "import numpy as np" not in imports:
+        page = f", page={source['page']}" if source.get("page") else ""
+        reading = [f"image = read_image({source['name']!r}{page})"]
+    if any("np." in line for line in lines):
         imports.append("import numpy as np")
     head = [f'"""Made by evencut studio {__version__}: makes the same mask again."""', "", *imports]
     head += [f"from evencut.segmentation import {', '.join(used)}", "from PIL import Image", ""]
@@ -275,9 +276,9 @@ def photo_code(photo: Photo) -> str:
 def _lines_of_objects(photo: Photo, objects: list[int]) -> list[str]:
     """Each object cut out by itself; later ones lie over earlier ones."""
     lines = ["labels = np.ones(image.shape[:2], dtype=np.uint8)  # 1: background"]
-    for place, one in enumerate(objects):
-        name = photo.names.get(one, f"object {one}")
-        lines += [*code_lines(photo.prompts(one)), f"labels[result.mask] = {place + 2}  # {name!r}"]
+    for place, number in enumerate(objects):
+        name = photo.names.get(number, f"object {number}")
+        lines += [*code_lines(photo.prompts(number)), f"labels[result.mask] = {place + 2}  # {name!r}"]
     return lines
 
 

@@ -20,8 +20,8 @@ import numpy as np
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from fastapi.staticfiles import StaticFiles
 from numpy.typing import NDArray
-from starlette.exceptions import HTTPException
 
 from evencut import __version__
 
@@ -29,8 +29,8 @@ from .guard import Guard
 from .options import Options, RequestError
 from .routes import ROUTERS
 from .routes.exports import given_names
-from .routes.page import static_files
-from .sessions import Run, Session
+from .routes.page import STATIC
+from .sessions import Run, Session, held_labels
 from .state import Studio
 
 _HEADERS_S = 10.0
@@ -40,8 +40,8 @@ _MOST_SILENT = 40
 def impatient_protocol() -> type[Any]:
     """The HTTP protocol of the server: a client has ten seconds for the head of its request.
 
-    Of the connections whose request has not come yet only the newest are kept, so that nobody locks others out by
-    opening many.
+    Of the connections whose request has not come yet only the newest are kept, so that opening many locks out no other
+    client.
     """
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -91,7 +91,7 @@ _READ_S = 10.0
 
 
 def listening(host: str, port: int, exactly: bool) -> socket.socket:
-    """A socket that listens at the port asked for, or at the next free one after it: nobody can take it meanwhile.
+    """A socket that listens at the port asked for, or at the next free one after it; it stays taken.
 
     Examples
     --------
@@ -130,8 +130,6 @@ def serve(options: Options, *, exactly: bool, open_browser: bool, tell: Callable
     opened = listening(options.host, options.port, exactly)
     options = replace(options, port=opened.getsockname()[1])
 
-    app = create_app(options)
-
     class _Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets=sockets)
@@ -141,15 +139,15 @@ def serve(options: Options, *, exactly: bool, open_browser: bool, tell: Callable
                 if open_browser:
                     threading.Thread(target=show_in_browser, args=(options.address,), daemon=True).start()
 
-    _Server(server_config(app, options)).run(sockets=[opened])
+    _Server(_configured(options)).run(sockets=[opened])
 
 
-def server_config(app: Any, options: Options) -> Any:
-    """How the server of a studio runs, from the command or from a notebook."""
+def _configured(options: Options) -> Any:
+    """A studio and how its server runs, from the command or from a notebook."""
     import uvicorn
 
     return uvicorn.Config(
-        app,
+        create_app(options),
         host=options.host,
         port=options.port,
         log_level="warning",
@@ -173,7 +171,7 @@ def show_in_browser(address: str, open_address: Callable[[str], object] = webbro
 
 
 class OpenStudio:
-    """A studio that runs beside the notebook, in a thread of its own; `close()` or the end of a `with` ends it.
+    """A studio that runs beside the notebook, in another thread; `close()` or the end of a `with` ends it.
 
     Attributes
     ----------
@@ -194,8 +192,7 @@ class OpenStudio:
         opened = listening("127.0.0.1", port, exactly=port > 0)
         options = Options(port=opened.getsockname()[1], files=(file,), variable=(name, _holder(X)))
         self.address = options.address
-        self._app = create_app(options)
-        self._server = uvicorn.Server(server_config(self._app, options))
+        self._server: Any = uvicorn.Server(_configured(options))
         self._thread = threading.Thread(target=self._server.run, args=([opened],), daemon=True)
         self._thread.start()
         self._wait(options.port)
@@ -217,9 +214,8 @@ class OpenStudio:
     def _wait(self, port: int) -> None:
         end = time.monotonic() + 120.0
         while time.monotonic() < end and self._thread.is_alive():
-            with socket.socket() as line:
-                if self._server.started and line.connect_ex(("127.0.0.1", port)) == 0:
-                    return
+            if self._server.started:
+                return
             time.sleep(0.05)
         raise RuntimeError(f"the studio did not start on port {port}; choose another with port=.")
 
@@ -227,8 +223,9 @@ class OpenStudio:
         sides = {"left": "a", "right": "b"}
         if side not in sides:
             raise ValueError(f"side={side!r} is not known; it is 'right' or 'left'.")
-        for session in reversed(list(self._app.app.state.studio.sessions.all())):  # the tab that was used last
-            run = session.panes.get(sides[side])
+        studio: Studio = self._server.config.app.app.state.studio
+        for session in reversed(studio.sessions.all()):  # the tab that was used last
+            run = session.panes.get(sides[side], "")
             if run in session.runs:
                 return session, session.runs[run]
         raise RuntimeError(f"nothing is clustered on the {side} yet; open {self.address} and look.")
@@ -249,9 +246,9 @@ class OpenStudio:
         Of the same kind as X; an array becomes a dict of columns. `side` is as for `labels`.
         """
         session, run = self._shown(side)
-        given = given_names(session.page, run)
+        names = given_names(session.page, run)
         labels = run.labels.astype(np.int64)
-        added: dict[str, Any] = {"cluster": labels, "cluster name": [given.get(label, "") for label in labels.tolist()]}
+        added: dict[str, Any] = {"cluster": labels, "cluster name": [names.get(label, "") for label in labels.tolist()]}
         holder = _holder(self._X)
         if holder == "pandas":
             return self._X.assign(**added)
@@ -276,12 +273,10 @@ class OpenStudio:
 
         session, run = self._shown(side)
         if run.method is None:
-            raise RuntimeError("these labels come from a column; there is no model of them.")
+            raise RuntimeError("these labels come from a column, not from a model.")
         X, complete = points_of({"X": session.need_table()}, {"table": "X", **run.how()})
-        held = np.full(len(complete), -1, dtype=np.int64)
-        for correction in run.corrections:
-            held[correction.rows] = correction.label
-        return fit_labels(Method(**run.method), X, held[complete] if run.corrections else None)[1]
+        held = held_labels(run.corrections, len(complete))[complete] if run.corrections else None
+        return fit_labels(Method(**run.method), X, held)[1]
 
     def close(self) -> None:
         """End the studio; its page stops to answer."""
@@ -302,7 +297,9 @@ def _written(X: Any, folder: Path) -> Path:
         import pyarrow
         import pyarrow.parquet
 
-        table = X if holder == "pyarrow" else X.to_arrow() if holder == "polars" else _from_pandas(X)
+        if holder == "pandas":
+            X = X.rename(columns=str).reset_index(drop=True)
+        table = X if holder == "pyarrow" else pyarrow.table(X)
         pyarrow.parquet.write_table(table, folder / "table.parquet")
         return folder / "table.parquet"
     values = np.asarray(X)
@@ -310,14 +307,6 @@ def _written(X: Any, folder: Path) -> Path:
         raise ValueError(f"X has shape {values.shape} of {values.dtype}; give numbers of shape (points, columns).")
     np.save(folder / "points.npy", values)
     return folder / "points.npy"
-
-
-def _from_pandas(X: Any) -> Any:
-    import pyarrow
-
-    named = X.copy(deep=False)
-    named.columns = [str(name) for name in named.columns]
-    return pyarrow.Table.from_pandas(named, preserve_index=False)
 
 
 _SWEEP_S = 5.0
@@ -342,7 +331,6 @@ def create_app(options: Options | None = None) -> Any:
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
         app.state.studio = Studio(options)
-        static_files()  # read now rather than by the first visitor
         # The page is there at once; what needs a process waits for it.
         behind = [asyncio.create_task(app.state.studio.pool.start()), asyncio.create_task(_tidy(app.state.studio))]
         yield
@@ -365,15 +353,15 @@ def create_app(options: Options | None = None) -> Any:
     )
     app.add_exception_handler(RequestError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _no_such_thing)
     app.add_exception_handler(Exception, _our_fault)
     for router in ROUTERS:
         app.include_router(router)
+    app.mount("/static", StaticFiles(directory=STATIC))
     return Guard(app, options)
 
 
 async def _tidy(studio: Studio) -> None:
-    """Write what was changed, and forget unused sessions also when nobody asks."""
+    """Write what was changed, and forget unused sessions, without a request."""
     while True:
         await asyncio.sleep(_SWEEP_S)
         for session in studio.sessions.all():
@@ -386,26 +374,19 @@ async def _tidy(studio: Studio) -> None:
         studio.sessions.expire()
 
 
-def _refused(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, RequestError)
+def _refused(request: Request, error: Any) -> JSONResponse:
     # What was refused half-read is not read to its end.
     headers = {"connection": "close"} if error.status in (408, 413) else None
     return JSONResponse({"detail": error.message}, error.status, headers=headers)
 
 
-def _invalid(request: Request, error: Exception) -> JSONResponse:
+def _invalid(request: Request, error: Any) -> JSONResponse:
     """The first few mistakes in a request, in one sentence, without echoing what was sent."""
-    assert isinstance(error, RequestValidationError)
     wrong = []
     for mistake in error.errors()[:_SHOWN]:
-        place = ".".join(str(part) for part in mistake["loc"][1:])[:60]
+        place = ".".join(str(name) for name in mistake["loc"][1:])[:60]
         wrong.append(f"{place or 'body'}: {mistake['msg'][:120]}")
     return JSONResponse({"detail": "; ".join(wrong) or "the request is not understood."}, 422)
-
-
-def _no_such_thing(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, HTTPException)
-    return JSONResponse({"detail": str(error.detail)}, error.status_code, headers=error.headers)
 
 
 def _our_fault(request: Request, error: Exception) -> JSONResponse:

@@ -9,12 +9,14 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, Field
 
 from .methods import Edit
 from .options import Limits, RequestError, TooLarge
@@ -34,7 +36,7 @@ class Moment:
     what : str
         The action, in the user's words.
     state : dict
-        What the session held.
+        What the session held: its attributes named in `UNDONE`, and what was drawn on its photo.
     page : dict
         What the page showed.
     """
@@ -42,14 +44,6 @@ class Moment:
     what: str
     state: dict[str, Any]
     page: dict[str, Any]
-
-    def holds(self) -> Iterable[Any]:
-        """Everything in it that takes memory."""
-        yield self.state["table"]
-        yield self.state["photo"]
-        yield from self.state["steps"]
-        yield from self.state["runs"].values()
-        yield from self.state["corrections"]
 
 
 @dataclass(eq=False)
@@ -103,6 +97,32 @@ class History:
 
 # What a fit can say of every row, beside its cluster.
 RowValues = Literal["degrees", "probability"]
+Missing = Literal["drop", "mean", "neighbors"]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Short = Annotated[str, Field(max_length=200)]
+MAX_LABEL = 10_000
+
+
+class Facts(BaseModel):
+    """What is known of a clustering; the defaults are those of one that was not made here."""
+
+    column: Short | None = None
+    names: list[Short] | None = None
+    numbers: list[Annotated[int, Field(ge=0, le=MAX_LABEL)]] = Field(default=[])
+    n_held: int = 0
+    missing: Missing = "drop"
+    counts: bool = False
+    islands: list[tuple[int, int]] = Field(default=[])
+    seconds: Number = 0.0
+    energy: Number | None = None
+    bandwidth: Number | None = None
+    confidence: Number | None = None
+    true_agreement: Number | None = None
+    n_missing: int = 0
+    n_fitted: int = 0
+    selection: list[dict[str, Any]] = Field(default=[])
+    warnings: list[str] = Field(default=[])
+
 
 _AWAY_S, _GONE_S = 5.0, 60.0
 
@@ -115,43 +135,34 @@ def sizes_of(labels: NDArray[np.integer], n_missing: int = 0) -> dict[str, Any]:
 
 
 def keep_numbers(
-    labels: NDArray[np.integer], before: Sequence[tuple[NDArray[np.integer], int]], fixed: Sequence[int] = ()
+    labels: NDArray[np.integer], earlier: Iterable[NDArray[np.integer]], fixed: Sequence[int] = ()
 ) -> NDArray[np.int32]:
-    """The number that each of the clusters 0, 1, ... goes by: that of the cluster before with which it shares most.
+    """The number for each of the clusters 0, 1, ...: that of the cluster it continues, see :func:`evencut.match`.
 
     Parameters
     ----------
     labels : ndarray
         Clusters from 0, and -1.
-    before : sequence of (ndarray, int)
-        Labellings that are shown, and how much each counts.
+    earlier : iterable of ndarray
+        Labellings on the page; the first takes precedence.
     fixed : sequence of int
         Numbers that the first clusters have in any case.
 
     Examples
     --------
-    >>> keep_numbers(np.array([0, 0, 1, 1, 2]), [(np.array([4, 4, 2, 2, 2]), 1)]).tolist()
+    >>> keep_numbers(np.array([0, 0, 1, 1, 2]), [np.array([4, 4, 2, 2, 2])]).tolist()
     [4, 2, 0]
     """
-    from scipy.optimize import linear_sum_assignment
+    from evencut import match  # brings scikit-learn, for which the page need not wait
 
+    numbers, used = dict(enumerate(fixed)), set(fixed)
+    for other in earlier:
+        same = match(other, labels).same
+        numbers |= {label: number for label, number in same.items() if label not in numbers and number not in used}
+        used |= {*numbers.values(), *np.unique(other).tolist()}
     n_clusters = max(int(labels.max(initial=-1)) + 1, len(fixed))
-    most = max([int(other.max(initial=-1)) + 1 for other, _ in before], default=0)
-    shared = np.zeros((n_clusters, most))
-    for other, weight in before:
-        both = (labels >= 0) & (other >= 0)
-        pairs = labels[both].astype(np.int64) * most + other[both]
-        shared += weight * np.bincount(pairs, minlength=n_clusters * most).reshape(n_clusters, most)
-    free = [number for number in range(most) if number not in fixed]
-    numbers = np.full(n_clusters, -1, dtype=np.int32)
-    numbers[: len(fixed)] = fixed
-    rows, columns = linear_sum_assignment(-shared[len(fixed) :][:, free])
-    for row, column in zip(rows + len(fixed), columns):
-        if shared[row, free[column]] > 0:
-            numbers[row] = free[column]
-    used = {*numbers.tolist(), *np.flatnonzero(shared.sum(axis=0)).tolist()}
     new = (number for number in count() if number not in used)
-    return np.array([number if number >= 0 else next(new) for number in numbers.tolist()], dtype=np.int32)
+    return np.array([numbers[k] if k in numbers else next(new) for k in range(n_clusters)], dtype=np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +176,14 @@ class Correction:
     def n_bytes(self) -> int:
         """Memory it takes."""
         return self.rows.nbytes
+
+
+def held_labels(corrections: Iterable[Correction], n_rows: int) -> NDArray[np.int64]:
+    """Corrections as partial labels of all rows, -1 elsewhere; later ones win."""
+    held = np.full(n_rows, -1, dtype=np.int64)
+    for correction in corrections:
+        held[correction.rows] = correction.label
+    return held
 
 
 @dataclass(eq=False)
@@ -228,6 +247,18 @@ class Run:
         }
 
 
+#: What undo brings back.
+UNDONE = (
+    *("table", "table_key", "columns", "missing", "counts", "bandwidths"),
+    *("runs", "panes", "corrections", "sweep", "photo"),
+)
+
+
+def copied(value: Any) -> Any:
+    """A list or a dict that later changes do not reach; the arrays in it are shared, and never change."""
+    return copy(value) if isinstance(value, list | dict) else value
+
+
 @dataclass(eq=False)
 class Session:
     """One tab."""
@@ -239,6 +270,7 @@ class Session:
     columns: list[str] = field(default_factory=list)
     missing: str = "drop"
     counts: bool = False
+    layouts: dict[Any, tuple[str, dict[str, Any], dict[str, Any]]] = field(default_factory=dict)
     bandwidths: tuple[float, float] | None = None
     runs: OrderedDict[str, Run] = field(default_factory=OrderedDict)
     panes: dict[str, str] = field(default_factory=dict)
@@ -257,29 +289,17 @@ class Session:
     @property
     def n_bytes(self) -> int:
         """Memory it takes, with all that undo can bring back."""
-        moments = [self._now("", {}), *self.history.moments]
-        held = {id(part): part for moment in moments for part in moment.holds() if part is not None}
-        for photo in self.album.values():
-            held |= {id(part): part for part in (photo, *photo.steps)}
-        return sum(part.n_bytes for part in held.values())
+        parts: list[Any] = [*self.album.values()]
+        for state in (self._now("", {}).state, *(moment.state for moment in self.history.moments)):
+            parts += [state["table"], state["photo"], *state["runs"].values(), *state["corrections"]]
+            parts += state.get("steps", ())
+        parts += [step for photo in self.album.values() for step in photo.steps]
+        return sum(item.n_bytes for item in {id(item): item for item in parts if item is not None}.values())
 
     def _now(self, what: str, page: dict[str, Any]) -> Moment:
-        photo = self.photo
-        state = {
-            "table": self.table,
-            "table_key": self.table_key,
-            "columns": list(self.columns),
-            "missing": self.missing,
-            "counts": self.counts,
-            "bandwidths": self.bandwidths,
-            "runs": dict(self.runs),
-            "panes": dict(self.panes),
-            "corrections": tuple(self.corrections),
-            "sweep": self.sweep,
-            "photo": photo,
-            "steps": photo.steps if photo else (),
-            "names": dict(photo.names) if photo else {},
-        }
+        state = {name: copied(getattr(self, name)) for name in UNDONE}
+        if self.photo is not None:
+            state |= {"steps": self.photo.steps, "names": dict(self.photo.names)}
         return Moment(what, state, page)
 
     def show_photo(self, photo: Photo) -> None:
@@ -298,20 +318,20 @@ class Session:
         if not self.history.moments:
             raise RequestError("nothing was done yet that could be undone.", 409)
         moment = self.history.go(position)
-        state = dict(moment.state)
-        steps, names = state.pop("steps"), state.pop("names")
-        state["runs"] = OrderedDict(state["runs"])
-        state["panes"] = dict(state["panes"])
-        state["corrections"] = list(state["corrections"])
-        for name, value in state.items():
-            setattr(self, name, value)
+        for name in UNDONE:
+            setattr(self, name, copied(moment.state[name]))
         if self.photo is not None:
-            self.photo.steps, self.photo.names = steps, dict(names)
+            self.photo.steps, self.photo.names = moment.state["steps"], dict(moment.state["names"])
         self.page = moment.page
 
     def how(self) -> dict[str, Any]:
         """How rows become points: by which columns, what is done with gaps, and whether they are counts."""
         return {"columns": list(self.columns), "missing": self.missing, "counts": self.counts}
+
+    def layout(self, axes: Any) -> dict[str, Any] | None:
+        """An embedding made before, if the points are still the same."""
+        key, preparation, layout = self.layouts.get(axes, ("", {}, {})) if isinstance(axes, str) else ("", {}, {})
+        return layout if key == self.table_key and preparation == self.how() else None
 
     def held(self) -> list[dict[str, int]]:
         """The corrections, for the page."""
@@ -326,41 +346,32 @@ class Session:
     def need_table(self) -> Sheet:
         """The table, or a refusal."""
         if self.table is None:
-            raise RequestError("there are no points yet; load an example or drop a file.", 409)
+            raise RequestError("load points first: an example or a file.", 409)
         return self.table
 
     def need_photo(self) -> Photo:
         """The photo, or a refusal."""
         if self.photo is None:
-            raise RequestError("there is no photo yet; load an example or drop one.", 409)
+            raise RequestError("load a photo first: an example or a file.", 409)
         return self.photo
 
     def need_run(self, run: str) -> Run:
         """A labelling by its id."""
         if run not in self.runs:
-            raise RequestError("this clustering is no longer kept; run it again.", 404)
+            raise RequestError("this clustering was forgotten; run it again.", 404)
         return self.runs[run]
-
-    def hold(self) -> NDArray[np.int64] | None:
-        """The corrections as partial labels of all rows; later ones win."""
-        if not self.corrections:
-            return None
-        held = np.full(self.need_table().n_rows, -1, dtype=np.int64)
-        for correction in self.corrections:
-            held[correction.rows] = correction.label
-        return held
 
     def numbered(self, labels: NDArray[np.int32], pane: str, fixed: Sequence[int] = ()) -> NDArray[np.int32]:
         """The numbers of new clusters for a side: those of the clusters it shows, and of the other side, live on."""
-        shown = {side: self.runs[run].labels for side, run in self.panes.items() if run in self.runs}
-        before = [(other, 2 if side == pane else 1) for side, other in shown.items() if len(other) == len(labels)]
-        return keep_numbers(labels, before, fixed)
+        sides = sorted(self.panes, key=lambda side: side != pane)
+        shown = [self.runs[self.panes[side]].labels for side in sides if self.panes[side] in self.runs]
+        return keep_numbers(labels, [other for other in shown if len(other) == len(labels)], fixed)
 
-    def add_run(self, run: Run, most: int) -> None:
+    def add_run(self, run: Run, limit: int) -> None:
         """Keep a labelling, forgetting the oldest that no pane shows."""
         self.runs[run.id] = run
         for old in list(self.runs):
-            if len(self.runs) <= most:
+            if len(self.runs) <= limit:
                 break
             if old not in self.panes.values() and old != run.id:
                 del self.runs[old]
@@ -387,7 +398,7 @@ class SessionStore:
     def __contains__(self, session: object) -> bool:
         return session in self._sessions
 
-    def all(self) -> Iterable[Session]:
+    def all(self) -> tuple[Session, ...]:
         """The sessions, the one used last at the end."""
         return tuple(self._sessions.values())
 
@@ -395,11 +406,11 @@ class SessionStore:
         """A new session; the one unused for longest gives way where it has nothing to lose."""
         self.expire()
         if len(self._sessions) >= self._limits.sessions:
-            left = next((s for s in self._sessions.values() if s.left is not None), None)
-            empty = left or next((s for s in self._sessions.values() if s.table is None and s.photo is None), None)
-            if empty is None:
+            empty = (s for s in self._sessions.values() if s.table is None and s.photo is None)
+            gone = self._oldest_left() or next(empty, None)
+            if gone is None:
                 raise RequestError(f"{len(self._sessions)} tabs are open, the most that are kept; close some.", 429)
-            self.remove(empty.id)
+            self.remove(gone.id)
         session = Session(secrets.token_urlsafe(12), time.monotonic())
         self._sessions[session.id] = session
         return session
@@ -407,18 +418,18 @@ class SessionStore:
     def get(self, session: str) -> Session:
         """A session by its id, marked as used."""
         self.expire()
-        found = self._sessions.get(session)
-        if found is None:
-            raise RequestError("this session is no longer kept; reload the page to begin a new one.", 404)
-        found.seen, found.left = time.monotonic(), None
+        known = self._sessions.get(session)
+        if known is None:
+            raise RequestError("this session was forgotten; reload the page to begin a new one.", 404)
+        known.seen, known.left = time.monotonic(), None
         self._sessions.move_to_end(session)
-        return found
+        return known
 
     def leave(self, session: str) -> None:
         """Its tab was closed, or is loaded again: that tells itself by the next request."""
-        found = self._sessions.get(session)
-        if found is not None:
-            found.left = time.monotonic()
+        known = self._sessions.get(session)
+        if known is not None:
+            known.left = time.monotonic()
 
     def remove(self, session: str) -> None:
         """Forget a session and stop its work."""
@@ -430,10 +441,10 @@ class SessionStore:
         """Forget sessions unused for too long, and soon those whose tab was closed; their work ends sooner."""
         now = time.monotonic()
         for session in list(self._sessions.values()):
-            away = 0.0 if session.left is None else now - session.left
-            if away > _AWAY_S and session.job is not None:
+            absent_s = 0.0 if session.left is None else now - session.left
+            if absent_s > _AWAY_S and session.job is not None:
                 session.job.cancel()
-            if away > _GONE_S or session.seen < now - self._limits.session_s:
+            if absent_s > _GONE_S or session.seen < now - self._limits.session_s:
                 self.remove(session.id)
 
     def check_room(self, session: Session, n_more: int) -> None:
@@ -443,8 +454,10 @@ class SessionStore:
         if session.n_bytes + n_more > self._limits.session_bytes:
             raise TooLarge(f"this tab would keep more than {self._limits.session_bytes / 1e6:.4g} MB; load less.")
         while sum(s.n_bytes for s in self._sessions.values()) + n_more > self._limits.total_bytes:
-            left = next((s for s in self._sessions.values() if s.left is not None), None)
-            if left is not None:
-                self.remove(left.id)
-                continue
-            raise RequestError(f"all tabs keep {self._limits.total_bytes / 1e6:.4g} MB, the most; close some.", 503)
+            left = self._oldest_left()
+            if left is None:
+                raise RequestError(f"all tabs keep {self._limits.total_bytes / 1e6:.4g} MB, the most; close some.", 503)
+            self.remove(left.id)
+
+    def _oldest_left(self) -> Session | None:
+        return next((session for session in self._sessions.values() if session.left is not None), None)

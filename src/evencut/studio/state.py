@@ -9,11 +9,9 @@ import secrets
 import socket
 import time
 import zipfile
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Container, Mapping
 from contextlib import asynccontextmanager, suppress
 from copy import copy
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,11 +21,10 @@ from starlette.requests import ClientDisconnect
 
 from .methods import StrictModel
 from .options import Options, RequestError, TooLarge
-from .pool import WorkerPool
+from .pool import Progress, WorkerPool
 from .projects import pack
-from .sessions import Session, SessionStore
+from .sessions import Session, SessionStore, copied
 
-Progress = Callable[[str, float | None], None]
 _MOST_EVENTS = 500
 _HEARTBEAT_S = 15.0
 
@@ -69,12 +66,12 @@ class Job:
 
     async def stream(self) -> AsyncIterator[dict[str, Any] | None]:
         """All events, past and to come; None now and then while nothing happens."""
-        seen = 0
+        n_sent = 0
         while True:
-            while seen < len(self.events):
-                yield self.events[seen]
-                seen += 1
-            if not self.is_running and seen == len(self.events):
+            while n_sent < len(self.events):
+                yield self.events[n_sent]
+                n_sent += 1
+            if not self.is_running and n_sent == len(self.events):
                 return
             self._news.clear()
             try:
@@ -123,7 +120,7 @@ class Autosave:
     folder : Path or None
         Nothing is written without one.
     port : int
-        Each studio has a folder below it, named by its port: one that nobody listens at is a studio that has ended.
+        Each studio has a folder below it, named by its port: one that is not listened at is a studio that has ended.
     """
 
     def __init__(self, folder: Path | None, port: int):
@@ -136,14 +133,13 @@ class Autosave:
 
     async def save(self, session: Session) -> None:
         """Write what a tab holds, where it holds work that was not written yet."""
-        sources = [part.source for part in (session.table, *session.album.values()) if part is not None]
+        sources = [item.source for item in (session.table, *session.album.values()) if item is not None]
         # What comes with the studio is kept once something was done with it.
         has_work = any(source["kind"] != "example" for source in sources) or session.history.position > 1
         if self._root is None or not has_work or session.changes in (0, session.saved):
             return
         now = copy(session)  # the tab goes on while this is written
-        now.runs, now.panes, now.album = OrderedDict(session.runs), dict(session.panes), dict(session.album)
-        now.corrections = list(session.corrections)
+        vars(now).update({name: copied(value) for name, value in vars(session).items()})
         session.saved = session.changes
         await asyncio.to_thread(self._write, self._path(session.id), now)
 
@@ -162,7 +158,7 @@ class Autosave:
         """What ended studios and closed tabs have left, the newest first; what is older than a month is deleted."""
         if self._root is None or not self._root.exists():
             return []
-        found: list[dict[str, Any]] = []
+        copies: list[dict[str, Any]] = []
         for path in self._root.glob("*/*.evencut"):
             port = int(path.parent.name) if path.parent.name.isdecimal() else 0
             saved = path.stat().st_mtime
@@ -171,15 +167,13 @@ class Autosave:
             elif path.stem not in sessions if port == self._port else not _listens(port):
                 with suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
                     name = archive.comment.decode(errors="replace")
-                    found.append({"id": f"{port}/{path.stem}", "name": name, "saved": saved})
-        return sorted(found, key=lambda one: one["saved"], reverse=True)[:10]
+                    copies.append({"id": f"{port}/{path.stem}", "name": name, "saved": saved})
+        return sorted(copies, key=lambda copy: copy["saved"], reverse=True)[:10]
 
     def path_of(self, recoverable: str) -> Path:
         """The file of something that can be restored."""
-        if self._root is None or not re.fullmatch(r"\d{1,5}/[\w-]{1,40}", recoverable):
-            raise RequestError("there is nothing of that name to restore.", 404)
-        path = self._root / f"{recoverable}.evencut"
-        if not path.is_file():
+        is_name = re.fullmatch(r"\d{1,5}/[\w-]{1,40}", recoverable) is not None
+        if self._root is None or not is_name or not (path := self._root / f"{recoverable}.evencut").is_file():
             raise RequestError("there is nothing of that name to restore.", 404)
         return path
 
@@ -202,14 +196,10 @@ class Studio:
         self._uploads = asyncio.Semaphore(options.limits.uploads)
         self._background: dict[str, asyncio.Task[None]] = {}
 
-    def plain_limits(self) -> dict[str, Any]:
-        """The limits as a task takes them."""
-        return asdict(self.limits)
-
     async def ask(self, tab: Session, task: str, progress: Any = None, quick: bool = False, **arguments: Any) -> Any:
         """The result of a task on the table of a tab, and the warnings it gave."""
-        told = {"table": tab.table_key, **tab.how(), **arguments}
-        return await self.pool.run(task, told, {tab.table_key: tab.need_table()}, progress, quick)
+        complete = {"table": tab.table_key, **tab.how(), **arguments}
+        return await self.pool.run(task, complete, {tab.table_key: tab.need_table()}, progress, quick)
 
     def start_job(self, session: Session, name: str, body: Callable[..., Awaitable[dict[str, Any]]]) -> Job:
         """Begin work for a session that has none under way."""
@@ -219,7 +209,7 @@ class Studio:
         return session.job
 
     def start_background(self, name: str, task: str, arguments: dict[str, Any], keep: Mapping[str, Any]) -> None:
-        """Begin a task that nobody waits for yet; where it fails, whoever needs its result makes it again."""
+        """Begin a task ahead of need; if it fails, it is run again when its result is needed."""
 
         async def quietly() -> None:
             with suppress(RequestError):
@@ -229,7 +219,7 @@ class Studio:
         self._background[name].add_done_callback(lambda _: self._background.pop(name, None))
 
     async def wait_background(self, name: str) -> None:
-        """Until what was begun under a name has ended; it goes on where whoever waits is stopped."""
+        """Wait until a background task has ended; it continues if the waiting is cancelled."""
         if name in self._background:
             await asyncio.wait([self._background[name]])
 
@@ -237,7 +227,7 @@ class Studio:
         """Bytes and name of a file of the command line, by its number: no path is ever taken from the page."""
         files = self.options.files
         if index >= len(files):
-            raise RequestError(f"{len(files)} files were given on the command line; there is no number {index}.", 404)
+            raise RequestError(f"file {index} does not exist; the command line named {len(files)}.", 404)
         path = files[index]
         if path.stat().st_size > largest:
             raise TooLarge(f"{path.name} is larger than the {largest / 1e6:.4g} MB that the studio takes.")
@@ -260,15 +250,15 @@ class Studio:
         chunks = request.stream()
         while True:
             try:
-                part = await asyncio.wait_for(anext(chunks, None), self.limits.upload_idle_s)
+                chunk = await asyncio.wait_for(anext(chunks, None), self.limits.upload_idle_s)
             except TimeoutError as error:
                 silent = f"the upload was silent for {self.limits.upload_idle_s:g} s and was dropped."
                 raise RequestError(silent, 408) from error
             except ClientDisconnect as error:
                 raise RequestError("the upload was broken off.") from error
-            if part is None:
+            if chunk is None:
                 return body
-            body += part
+            body += chunk
 
 
 async def _studio(request: Request) -> Studio:

@@ -6,27 +6,26 @@ refused before it takes memory.
 
 from __future__ import annotations
 
-import csv
 import re
 import zipfile
-from dataclasses import dataclass, field
-from io import BytesIO, StringIO
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from io import BytesIO
 from pathlib import PurePath
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import io
-from ..io.columns import Frame, dated
+from ..io.columns import Frame, dated, is_number
 from ..io.files import TableLimits, TableTooLarge
 from ..io.read import read_frame
-from ..io.text import is_remark
 from .options import Limits, RequestError, TooLarge
 
 #: How names of files end that can be opened.
-OPENED = (".csv", ".tsv", ".txt", ".data", ".dat", ".csv.gz", ".xlsx", ".parquet", ".pq", ".npy")
-_KINDS = {"csv": "csv", "excel": "csv", "parquet": "parquet", "npy": "npy"}
+OPENED = (".csv", ".tsv", ".txt", ".data", ".dat", ".csv.gz", ".xlsx", ".parquet", ".pq", ".npy", ".h5ad")
+_KINDS = {"csv": "csv", "excel": "csv", "parquet": "parquet", "npy": "npy", "cells": "cells"}
 #: What other files are, by their ends.
 _OTHERS = {
     ".gif": "a GIF picture",
@@ -46,7 +45,6 @@ _FIRST_LINE = 1 << 16
 _MOST_NAMES = 10_000
 _NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 
-_ALL_ROWS = slice(None)
 #: Names of columns that hold an answer, and of columns that number the rows.
 _OUTCOMES = {
     *("label", "labels", "cluster", "clusters", "class", "target", "true", "truth", "y_true", "category", "group"),
@@ -62,6 +60,10 @@ class Reading:
     header: bool | None = None
     delimiter: str | None = None
     decimal: str | None = None
+    sheet: str | None = None
+
+
+Role = Literal["number", "category", "date", "identifier", "outcome", "leave out"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +76,8 @@ class SheetColumn:
         Dates are days since 1970.
     refused : str
         Why it cannot be clustered by, where that is so.
+    given : (str, str), optional
+        Its role and why, where this does not follow from the values.
     """
 
     name: str
@@ -81,6 +85,7 @@ class SheetColumn:
     names: list[str] | None = None
     holds: str = "numbers"
     refused: str = ""
+    given: tuple[str, str] | None = None
 
     @property
     def is_number(self) -> bool:
@@ -109,9 +114,9 @@ class SheetColumn:
         if self.names is None:
             return io.Column(self.name, values.astype(np.float64), unit="days" if self.holds == "dates" else None)
         used, codes = np.unique(values[values >= 0], return_inverse=True)
-        places = np.full(len(values), -1, dtype=np.int32)
-        places[values >= 0] = codes
-        return io.Column(self.name, np.full(len(values), np.nan), places, tuple(self.names[code] for code in used))
+        renumbered = np.full(len(values), -1, dtype=np.int32)
+        renumbered[values >= 0] = codes
+        return io.Column(self.name, np.full(len(values), np.nan), renumbered, tuple(self.names[code] for code in used))
 
     def role(self, unnamed: bool = False) -> tuple[str, str]:
         """What the column is for, and why: number, category, date, identifier, outcome, or leave out.
@@ -123,6 +128,8 @@ class SheetColumn:
         >>> SheetColumn("churned", np.arange(100.0) % 2).role()[0], SheetColumn("age", np.arange(9.0)).role()[0]
         ('outcome', 'number')
         """
+        if self.given is not None:
+            return self.given
         name = self.name.strip().lower()
         known = self.values[self.values >= 0] if self.names is not None else self.values[np.isfinite(self.values)]
         n_values = len(np.unique(known))
@@ -140,6 +147,35 @@ class SheetColumn:
         if self.names is not None:
             return "category", f"{n_values} words"
         return ("date", "dates, as days") if self.holds == "dates" else ("number", "")
+
+    def with_role(self, role: Role) -> SheetColumn:
+        """The column as the user wants it used: numbers become words to be categories, and numbers again.
+
+        Examples
+        --------
+        >>> area = SheetColumn("area", np.array([7.0, 8.0, 7.0, np.nan, 8.0])).with_role("category")
+        >>> area.names, area.values.tolist(), area.with_role("number").values.tolist()
+        (['7', '8'], [0, 1, 0, -1, 1], [7.0, 8.0, 7.0, nan, 8.0])
+        """
+        changed = replace(self, given=(role, "your choice"))
+        if role == "category" and self.names is None:
+            known = np.isfinite(self.values)
+            distinct, codes = np.unique(self.values[known], return_inverse=True)
+            limit = min(50, int(known.sum()) // 2)
+            if self.holds == "dates" or len(distinct) > limit:
+                why = f"{len(distinct)} different {self.holds}; {limit} can be categories"
+                raise RequestError(f"column {self.name[:80]!r} holds {why}. Use it as it is, or leave it out.")
+            values = np.full(len(known), -1, dtype=np.int32)
+            values[known] = codes
+            return replace(changed, values=values, names=[f"{value:.12g}" for value in distinct], holds="words")
+        if role in ("number", "date") and self.names is not None:
+            if not all(map(is_number, self.names)):
+                raise RequestError(f"column {self.name[:80]!r} holds words; it can be a category, or be left out.")
+            numbers = np.array([*map(float, self.names), np.nan])
+            return replace(changed, values=numbers[self.values], names=None, holds="numbers")
+        if role in ("number", "date") and (role == "date") != (self.holds == "dates"):
+            raise RequestError(f"column {self.name[:80]!r} holds {self.holds}, which cannot be read as {role}s.")
+        return changed
 
     def _numbers_rows(self, name: str, known: NDArray[Any]) -> bool:
         if self.names is not None:
@@ -196,15 +232,27 @@ class Sheet:
         for column in self.columns:
             if column.name == name:
                 return column
-        raise RequestError(f"there is no column {name[:80]!r} in these data.", 404)
+        raise RequestError(f"column {name[:80]!r} does not exist in these data.", 404)
 
-    def numbers(self, names: list[str], rows: NDArray[np.intp] | slice = _ALL_ROWS) -> NDArray[np.floating]:
-        """The columns `names` side by side, of all rows or of some."""
+    def role(self, column: SheetColumn) -> tuple[str, str]:
+        """What one of its columns is for, and why."""
+        return column.role(unnamed=column.name in self.row_numbers)
+
+    def with_roles(self, roles: Mapping[str, Role]) -> Sheet:
+        """The table with other roles of some columns."""
+        changed = {name: self.column(name).with_role(role) for name, role in roles.items()}
+        words = [c.name for c in self.columns if (c.given or "")[:1] == ("category",) and c.name not in changed]
+        words += [name for name, role in roles.items() if role == "category"]
+        columns = [changed.get(column.name, column) for column in self.columns]
+        return replace(self, columns=columns, source={**self.source, "categories": words})
+
+    def numbers(self, names: list[str]) -> NDArray[np.floating]:
+        """The columns `names` side by side."""
         chosen = [self.column(name) for name in names]
         for column in chosen:
             if not column.is_number:
                 raise RequestError(f"column {column.name!r} holds names, not numbers; use it for colours or labels.")
-        return np.column_stack([column.values[rows] for column in chosen])
+        return np.column_stack([column.values for column in chosen])
 
 
 def read_sheet(data: bytes, name: str, limits: Limits, reading: Reading | None = None) -> Sheet:
@@ -243,27 +291,30 @@ def _read(data: bytes, name: str, limits: Limits, reading: Reading) -> Sheet:
     bounds = TableLimits(
         limits.table_bytes, limits.rows, limits.columns, limits.cells, limits.text_bytes, _FIRST_LINE
     )  # fmt: skip
-    source = io.Source(name, data=data, limits=bounds)
+    source = io.Source(name, data=data, limits=bounds, sheet=reading.sheet)
     if source.kind == "excel":
         _check_unpacked(data, name)
-    said: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     if source.kind in ("csv", "excel"):
-        said = {"header": reading.header, "decimal": reading.decimal, "separator": reading.delimiter}
-    notices = ["the first sheet of the workbook is read"] if source.kind == "excel" else []
+        options = {"header": reading.header, "decimal": reading.decimal, "separator": reading.delimiter}
+    notices: list[str] = []
     try:
-        frame = read_frame(source, guess=True, **said)
+        frame = read_frame(source, guess=True, **options)
     except io.TableError as error:
         is_other = isinstance(error.__cause__, UnicodeDecodeError) and not _NO_TEXT.search(data[:_FIRST_LINE])
         if not is_other or source.is_utf16:
             raise
         source = io.Source(name, encoding="latin-1", data=data, limits=bounds)
-        frame = read_frame(source, guess=True, **said)
+        frame = read_frame(source, guess=True, **options)
         notices.append("this is not UTF-8; it is read as Latin-1, as Windows writes it")
     about: dict[str, Any] = {"kind": _KINDS[source.kind], "name": name}
-    if said:
+    if options:
         about |= {"delimiter": frame.separator, "header": frame.has_header, "decimal": frame.decimal}
     if written := _written(source, frame):
         about["written"] = written
+    if frame.sheets:
+        about |= {"sheet": reading.sheet or frame.sheets[0], "sheets": [*frame.sheets]}
+        notices += [f"the sheet {about['sheet']!r} is read; choose another under Data"] if len(frame.sheets) > 1 else []
     columns, left_out = _usable(frame, limits)
     notices += ["blanks part the cells"] if written == "blanks" else []
     return Sheet(columns, about, [*notices, *frame.notices], list(frame.unnamed), left_out)
@@ -285,8 +336,6 @@ def _usable(frame: Frame, limits: Limits) -> tuple[list[SheetColumn], list[tuple
     columns: list[SheetColumn] = []
     left_out = []
     for column in map(dated, frame.columns):
-        if any(column.name == other.name for other in columns):
-            raise RequestError(f"two columns are called {column.name[:80]!r}; give each a name of its own.")
         names = [name[: limits.text_bytes] for name in column.names]
         holds = "numbers" if column.unit is None else "dates"
         if why := _why_not(column):
@@ -296,14 +345,16 @@ def _usable(frame: Frame, limits: Limits) -> tuple[list[SheetColumn], list[tuple
             columns.append(SheetColumn(column.name, known, holds=holds))
         else:
             # What looks like a number among words is one of the names.
-            numbers, places = np.unique(column.numbers[np.isfinite(column.numbers)], return_inverse=True)
+            numbers, positions = np.unique(column.numbers[np.isfinite(column.numbers)], return_inverse=True)
             codes = np.array(column.codes)
-            codes[np.isfinite(column.numbers)] = len(names) + places
+            codes[np.isfinite(column.numbers)] = len(names) + positions
             words = [*names, *(f"{number:.15g}" for number in numbers)]
             why = "words and numbers in one column" if len(numbers) else ""
             if len(names) > min(50, int((codes >= 0).sum()) // 2):
                 why = f"{len(words)} different words are names, not categories"
             columns.append(SheetColumn(column.name, codes, words, "words", why))
+        if column.name in frame.noted and columns and columns[-1].name == column.name and columns[-1].is_number:
+            columns[-1] = replace(columns[-1], given=("leave out", "noted of each cell, not a gene"))
     if not columns:
         raise RequestError("this table has no column of numbers or names that can be used.")
     return columns, left_out
@@ -322,113 +373,14 @@ def _why_not(column: io.Column) -> str | None:
 
 def _check_unpacked(data: bytes, name: str) -> None:
     """Raise where a workbook unpacks to far more than workbooks do: reading it would take minutes."""
-    most = (16 << 20) + 40 * len(data)
+    limit = (16 << 20) + 40 * len(data)
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             unpacked = sum(entry.file_size for entry in archive.infolist())
     except zipfile.BadZipFile:
         return  # the reader says what is wrong with it
-    if unpacked > most:
+    if unpacked > limit:
         raise TooLarge(
             f"{name} has {len(data) / 1e6:.2g} MB and unpacks to {unpacked / 1e6:.4g} MB, more than the "
-            f"{most / 1e6:.4g} MB of a usual workbook; save it again, or as CSV."
+            f"{limit / 1e6:.4g} MB of a usual workbook; save it again, or as CSV."
         )
-
-
-def rows_with_labels(sheet: Sheet, labels: NDArray[np.integer], names: dict[int, str]) -> tuple[bytes, str]:
-    """The user's file with two columns more, the cluster and its name, and how its name ends.
-
-    Nothing else in it changes: text keeps its bytes, Parquet its types, a workbook its cells.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> data = b'id;day\\n007;"2024-01-01"\\n2;\\n3;x'
-    >>> sheet = read_sheet(data, "a.csv", Limits())
-    >>> rows_with_labels(replace(sheet, original=data), np.array([1, 0, 1]), {1: "north"})[0].decode().split()
-    ['id;day;cluster;cluster', 'name', '007;"2024-01-01";1;north', '2;;0;', '3;x;1;north']
-    """
-    known = {column.name for column in sheet.columns}
-    heads = [name if name not in known else f"evencut {name}" for name in ("cluster", "cluster name")]
-    added = [(label, plain_cell(names.get(label, ""))) for label in labels.tolist()]
-    written, original = sheet.source.get("written"), sheet.original
-    if sheet.source["kind"] == "parquet" and original:
-        return _parquet_with(original, heads, added), ".parquet"
-    if written == "excel" and original:
-        return _workbook_with(original, heads, added, sheet.source["header"]), ".xlsx"
-    if sheet.source["kind"] == "csv" and original:
-        return _text_with(sheet, heads, added), ".csv"
-    file = StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([*(plain_cell(column.name) for column in sheet.columns), *heads])
-    for row, more in enumerate(added):
-        writer.writerow([*(plain_cell(column.cell(row)) for column in sheet.columns), *more])
-    return file.getvalue().encode(), ".csv"
-
-
-def plain_cell(value: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
-
-
-def _text_with(sheet: Sheet, heads: list[str], added: list[tuple[int, str]]) -> bytes:
-    """The text as it came, in its own encoding, with two cells more at the end of every record."""
-    source = io.Source(sheet.source["name"], data=sheet.original)
-    with source.plain_bytes() as file:
-        data = file.read()
-    mark = data[:2] if source.is_utf16 else b""
-    encoding = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}.get(mark)
-    encoding = encoding or ("latin-1" if sheet.source.get("written") == "latin-1" else "utf-8")
-    lines = list(StringIO(data[len(mark) :].decode(encoding), newline=""))
-    separator = sheet.source["delimiter"] if sheet.source.get("written") != "blanks" else None
-    ends = _record_ends(lines, separator)
-    if len(ends) != len(added) + bool(sheet.source["header"]):
-        raise RequestError("the rows of this file cannot be told apart once more; export the labels alone.")
-    cells: list[tuple[Any, Any]] = [*([(heads[0], heads[1])] if sheet.source["header"] else []), *added]
-    for line, more in zip(ends, cells):
-        file_ = StringIO()
-        csv.writer(file_, delimiter=separator or " ", lineterminator="").writerow(more)
-        text = lines[line].rstrip("\r\n")
-        lines[line] = f"{text}{separator or ' '}{file_.getvalue()}{lines[line][len(text) :]}"
-    return mark + "".join(lines).encode(encoding, "replace")
-
-
-def _record_ends(lines: list[str], separator: str | None) -> list[int]:
-    """The places of the lines at which the records of a table end, its header among them."""
-    start = 0
-    while start < len(lines):
-        line = lines[start].lstrip("\ufeff").strip()
-        if line and not is_remark(line) and not (line.lower().startswith("sep=") and len(line) == 5):
-            break
-        start += 1
-    if separator is None:
-        return [start + i for i, line in enumerate(lines[start:]) if line.strip()]
-    reader = csv.reader(lines[start:], delimiter=separator, skipinitialspace=True, strict=True)
-    return [start + reader.line_num - 1 for cells in reader if any(cell.strip() for cell in cells)]
-
-
-def _parquet_with(original: bytes, heads: list[str], added: list[tuple[int, str]]) -> bytes:
-    import pyarrow
-    import pyarrow.parquet
-
-    table = pyarrow.parquet.read_table(BytesIO(original))
-    for name, values in zip(heads, zip(*added)):
-        table = table.append_column(name, pyarrow.array(values))
-    file = BytesIO()
-    pyarrow.parquet.write_table(table, file)
-    return file.getvalue()
-
-
-def _workbook_with(original: bytes, heads: list[str], added: list[tuple[int, str]], header: bool) -> bytes:
-    from openpyxl import load_workbook
-
-    book = load_workbook(BytesIO(original))
-    page = book.worksheets[0]
-    right = page.max_column + 1
-    rows = [row[0].row for row in page.iter_rows() if any(cell.value not in (None, "") for cell in row)]
-    for row, more in zip(rows, [*([tuple(heads)] if header else []), *added]):
-        for place, value in enumerate(more):
-            page.cell(row, right + place, value)
-    file = BytesIO()
-    book.save(file)
-    return file.getvalue()

@@ -62,8 +62,8 @@ def euclidean_embedding(squared_distances: ArrayLike) -> tuple[Floats, float]:
     shift = euclidean_shift(squared)
     shifted = squared + shift * (1 - np.eye(len(squared)))
     values, vectors = np.linalg.eigh(_centred_gram(shifted))
-    kept = values > 1e-10 * max(values[-1], np.finfo(float).tiny)
-    return (vectors[:, kept] * np.sqrt(values[kept]))[:, ::-1], shift
+    positive = values > 1e-10 * max(values[-1], np.finfo(float).tiny)
+    return (vectors[:, positive] * np.sqrt(values[positive]))[:, ::-1], shift
 
 
 def embedded_profile(profile: Callable[[NDArray], NDArray], shift: float) -> Callable[[ArrayLike], NDArray]:
@@ -127,9 +127,9 @@ def metric_mds(
     squared_distances : array of shape (n_samples, n_samples)
     n_components : int, default=2
     weights : array of shape (n_samples, n_samples), optional
-        How much each pair counts; symmetric, none negative. All count the same by default.
+        How much each pair counts; symmetric, none negative. By default all count the same.
     max_iter : int, default=300
-        Most steps of the descent.
+        The largest number of steps.
 
     Returns
     -------
@@ -162,8 +162,8 @@ def metric_mds(
         return value / norm, slope.ravel() / norm
 
     options = {"maxiter": max_iter, "ftol": 1e-15, "gtol": 1e-10}
-    found = minimize(misfit, start.ravel() / np.sqrt(unit), jac=True, method="L-BFGS-B", options=options)
-    return found.x.reshape(n_points, n_components) * np.sqrt(unit)
+    solution = minimize(misfit, start.ravel() / np.sqrt(unit), jac=True, method="L-BFGS-B", options=options)
+    return solution.x.reshape(n_points, n_components) * np.sqrt(unit)
 
 
 def kernel_pca(problem: RatioProblem, n_components: int, random_state: int = 0) -> Floats:
@@ -194,7 +194,7 @@ def kernel_pca(problem: RatioProblem, n_components: int, random_state: int = 0) 
     >>> kernel_pca(average_association(np.eye(3)), n_components=2).shape
     (3, 2)
     """
-    n_points = problem.n_points
+    n_points = len(problem.weights)
     _check_components(n_components, n_points)
     root = np.sqrt(np.asarray(problem.weights, dtype=np.float64))
     values, vectors = _leading_of(problem, 1.0 / root, n_components, random_state)
@@ -203,11 +203,9 @@ def kernel_pca(problem: RatioProblem, n_components: int, random_state: int = 0) 
     return vectors[:, order] * np.sqrt(values[order]) / root[:, None]
 
 
-def _leading_of(
-    problem: RatioProblem, scale: Floats, n_components: int, random_state: int | None
-) -> tuple[Floats, Floats]:
-    """Leading eigenpairs of the scaled matrix; iteratively only where it is sparse and much larger than the rank."""
-    n_points = problem.n_points
+def _leading_of(problem: RatioProblem, scale: Floats, n_components: int, seed: int) -> tuple[Floats, Floats]:
+    """Leading eigenpairs of the scaled matrix; iteratively only if it is sparse and much larger than the rank."""
+    n_points = len(problem.weights)
     own = 0.0 if problem.diagonal is None else problem.diagonal
     array = problem.matrix.array
     if array is not None or n_components >= n_points // 3 or n_points <= 500:
@@ -221,7 +219,7 @@ def _leading_of(
         return scale * (problem.matrix @ (scale * x) + own * scale * x)
 
     operator = LinearOperator((n_points, n_points), matvec=product, dtype=np.float64)
-    start = np.random.default_rng(random_state).normal(size=n_points)
+    start = np.random.default_rng(seed).normal(size=n_points)
     return eigsh(operator, k=n_components, which="LA", v0=start)
 
 

@@ -44,7 +44,7 @@ def gini_criterion(features: ArrayLike, labels: ArrayLike) -> float:
     Parameters
     ----------
     features : array of shape (n_samples,)
-        One discrete value a point: numbers or strings.
+        One discrete value for each point: numbers or strings.
     labels : array of shape (n_samples,)
 
     Examples
@@ -60,7 +60,7 @@ def entropy_criterion(features: ArrayLike, labels: ArrayLike) -> float:
 
     .. math:: \sum_k |S^k| \cdot H(S^k), \qquad H = -\sum_l P(l) \log P(l)
 
-    Unlike the Gini criterion it leans to clusters of equal size.
+    Unlike the Gini criterion it prefers clusters of equal size.
 
     Examples
     --------
@@ -69,15 +69,15 @@ def entropy_criterion(features: ArrayLike, labels: ArrayLike) -> float:
     """
     total = 0.0
     for row in _histograms(features, labels):
-        seen = row[row > 0]
-        total -= float(np.sum(seen * np.log(seen / row.sum())))
+        counts = row[row > 0]
+        total -= float(np.sum(counts * np.log(counts / row.sum())))
     return total
 
 
 def breiman_split(histogram: ArrayLike) -> Ints:
     r"""The two clusters of feature values with the lowest Gini criterion (Theorem 1, Breiman).
 
-    The most frequent value stands alone in cluster 1; all others are in cluster 0.
+    Cluster 1 holds the most frequent value, cluster 0 all others.
 
     Examples
     --------
@@ -120,12 +120,12 @@ def continuous_gini_criterion(density: ArrayLike, labels: ArrayLike, cell: float
     values, codes = _grid(density, labels, cell)
     weight = np.bincount(codes, values) * cell
     square = np.bincount(codes, values**2) * cell
-    kept = weight > 0
-    return float(np.sum(weight[kept] - square[kept] / weight[kept]))
+    filled = weight > 0
+    return float(np.sum(weight[filled] - square[filled] / weight[filled]))
 
 
 def gini_supremum(density: ArrayLike, cell: float = 1.0) -> float:
-    r"""The least upper bound of one minus the Gini criterion over all two-cluster labellings (eq. 32).
+    r"""The supremum of one minus the Gini criterion over all two-cluster labellings (eq. 32).
 
     .. math:: \sup_s L(s) = E\rho + \sup_x \rho(x)
 
@@ -217,7 +217,7 @@ def gini_approximation(density: ArrayLike, labels: ArrayLike, n_samples: int, ce
 def transformed_density(density: ArrayLike, metric: ArrayLike) -> Floats:
     r"""Density after the embedding implied by a metric tensor: the general density law (eq. 57).
 
-    Ellipsoids of the tensor (eqs 52, 53) become balls that hold as many points (eq. 56).
+    Ellipsoids of the tensor (eqs 52, 53) become balls that hold the same number of points (eq. 56).
 
     .. math:: \rho'_p = \rho_p \, |\det g_p|^{-1/2}
 
@@ -375,9 +375,7 @@ def _histograms(features: ArrayLike, labels: ArrayLike) -> Ints:
     return table
 
 
-def _grid(
-    density: ArrayLike, labels: ArrayLike, cell: float
-) -> tuple[Floats, Ints]:
+def _grid(density: ArrayLike, labels: ArrayLike, cell: float) -> tuple[Floats, Ints]:
     values, names = np.asarray(density, dtype=np.float64), np.asarray(labels)
     if names.shape != values.shape:
         raise ValueError(f"labels has shape {names.shape}, but the density's grid has {values.shape}.")

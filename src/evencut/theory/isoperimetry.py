@@ -14,9 +14,6 @@ from ..tensors import Floats, Ints
 
 __all__ = ["cheeger_bounds", "cheeger_set", "isoperimetric_number"]
 
-# All eigenvectors of more points take minutes.
-_MOST_POINTS = 6000
-
 
 def isoperimetric_number(affinity: AffinityLike, labels: ArrayLike, *, normalized: bool = False) -> float:
     r"""Isoperimetric number of a partition (Section 6): the largest of its clusters' boundaries over their size.
@@ -121,9 +118,10 @@ def _sizes(matrix: Affinity, normalized: bool) -> Floats:
 
 def _second(matrix: Affinity, normalized: bool) -> tuple[float, Floats]:
     """The second eigenvalue of the Laplacian, and its vector in units in which level sets are the clusters."""
-    n_points = matrix.shape[0]
-    if not 2 <= n_points <= _MOST_POINTS:
-        raise ValueError(f"the affinity has {n_points} points; give 2 to {_MOST_POINTS}, of which all pairs are held.")
+    # All eigenvectors of more points take minutes.
+    n_points, max_points = matrix.shape[0], 6000
+    if not 2 <= n_points <= max_points:
+        raise ValueError(f"the affinity has {n_points} points; give 2 to {max_points}, of which all pairs are held.")
     size = _sizes(matrix, normalized)
     laplacian = np.diag(matrix.degrees()) - matrix.block(slice(None))
     laplacian /= np.sqrt(size[:, None] * size)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import zipfile
 from html import escape
+from io import BytesIO
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,13 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 from numpy.typing import NDArray
 
+from ...io import write_table
+from ..labelled import rows_with_labels
 from ..methods import Method
 from ..options import RequestError
 from ..prompts import Photo, as_rgb, cutout, encode, encode_map
 from ..recipes import photo_code, photo_command, points_code, points_command
 from ..state import Here, Tab
-from ..tables import rows_with_labels
 from .runs import diagnosis_arguments
 
 router = APIRouter(prefix="/api/sessions/{session}")
@@ -30,78 +32,81 @@ def file_reply(data: bytes | str, name: str, media_type: str) -> Response:
     return Response(data, media_type=media_type, headers={"content-disposition": f'attachment; filename="{name}"'})
 
 
+def _table_reply(name: str, media_type: str, **columns: Any) -> Response:
+    file = BytesIO()
+    write_table(file, name, columns)
+    return file_reply(file.getvalue(), name, media_type)
+
+
 @router.get("/runs/{run}/labels.csv")
 def labels_csv(run: str, tab: Tab) -> Response:
     """One label a line, in the order of the rows, under the head `label`."""
-    text = "label\n" + "\n".join(map(str, tab.need_run(run).labels.tolist())) + "\n"
-    return file_reply(text, "labels.csv", "text/csv; charset=utf-8")
+    return _table_reply("labels.csv", "text/csv; charset=utf-8", label=tab.need_run(run).labels)
 
 
 @router.get("/runs/{run}/rows")
 def rows(run: str, tab: Tab) -> Response:
     """The file as it came, with two columns more: the cluster, and the name that it was given on the page."""
-    table, found = tab.need_table(), tab.need_run(run)
-    data, suffix = rows_with_labels(table, found.labels, given_names(tab.page, found))
+    table, clustering = tab.need_table(), tab.need_run(run)
+    data, suffix = rows_with_labels(table, clustering.labels, given_names(tab.page, clustering))
     return file_reply(data, f"clusters{suffix}", "application/octet-stream")
 
 
 def given_names(page: dict[str, Any], run: Any) -> dict[int, str]:
     """Names of clusters: those the user gave on the page, else those of the column."""
     names = {label: name for label, name in enumerate(run.facts.get("names") or ()) if name}
-    given: Any = page
-    for part in ("points", "names", run.id):
-        given = given.get(part) if isinstance(given, dict) else None
-    given = given if isinstance(given, dict) else {}
-    return names | {int(label): str(name)[:60] for label, name in given.items() if str(label).isdecimal()}
+    entry: Any = page
+    for key in ("points", "names", run.id):
+        entry = entry.get(key) if isinstance(entry, dict) else None
+    entry = entry if isinstance(entry, dict) else {}
+    return names | {int(label): str(name)[:60] for label, name in entry.items() if str(label).isdecimal()}
 
 
 @router.get("/runs/{run}/labels.parquet")
 def labels_parquet(run: str, tab: Tab) -> Response:
     """The labels, and the numbers a row that the fit gave, as Parquet."""
-    import pyarrow
-    import pyarrow.parquet
-
-    found = tab.need_run(run)
-    file = io.BytesIO()
-    pyarrow.parquet.write_table(pyarrow.table({"label": found.labels.astype(np.int64), **found.values}), file)
-    return file_reply(file.getvalue(), "labels.parquet", "application/vnd.apache.parquet")
+    chosen = tab.need_run(run)
+    labels = chosen.labels.astype(np.int64)
+    return _table_reply("labels.parquet", "application/vnd.apache.parquet", label=labels, **chosen.values)
 
 
 @router.get("/runs/{run}/corrections.csv")
 def corrections_csv(run: str, tab: Tab) -> Response:
     """The rows held by hand, counted from 0, and their labels."""
-    lines = [f"{row},{c.label}" for c in tab.need_run(run).corrections for row in c.rows.tolist()]
-    return file_reply("\n".join(["row,label", *lines, ""]), "corrections.csv", "text/csv; charset=utf-8")
+    corrections = tab.need_run(run).corrections
+    rows = [row for correction in corrections for row in correction.rows.tolist()]
+    labels = [correction.label for correction in corrections for _ in correction.rows]
+    return _table_reply("corrections.csv", "text/csv; charset=utf-8", row=rows, label=labels)
 
 
 @router.get("/runs/{run}/recipe")
 async def recipe(run: str, tab: Tab) -> dict[str, str]:
-    """Python and the command line that make these labels again; where there is no command, why."""
-    table, found = tab.need_table(), tab.need_run(run)
-    command, why = points_command(table, found)
-    return {"python": points_code(table, found), "command": command, "why_no_command": why}
+    """Python and the command line that reproduce these labels, or why no command can."""
+    table, clustering = tab.need_table(), tab.need_run(run)
+    command, why = points_command(table, clustering)
+    return {"python": points_code(table, clustering), "command": command, "why_no_command": why}
 
 
 @router.get("/runs/{run}/report.html")
 async def report_html(run: str, tab: Tab, studio: Here) -> Response:
     """One page to hand on: method, sizes, diagnosis with its pictures, and code."""
-    table, found = tab.need_table(), tab.need_run(run)
-    given = given_names(tab.page, found)
+    table, clustering = tab.need_table(), tab.need_run(run)
+    known = given_names(tab.page, clustering)
     names: dict[int, str] = {}
-    for label in np.flatnonzero(found.facts["sizes"]).tolist():
-        name = given.get(label, str(label))
+    for label in np.flatnonzero(clustering.facts["sizes"]).tolist():
+        name = known.get(label, str(label))
         names[label] = f"{name} ({label})" if name in names.values() else name
-    judged = ""
+    diagnosis = ""
     if len(names) > 1:
-        answer, _ = await studio.ask(tab, "diagnose", **diagnosis_arguments(found), names=names)
-        judged = answer["html"]
-    command, why = points_command(table, found)
-    code = points_code(table, found)
-    page = _page(table.source["name"], found, names, judged, code, command or f"# {why}")
+        report, _ = await studio.ask(tab, "clusters.diagnose_labels", **diagnosis_arguments(clustering), names=names)
+        diagnosis = report["html"]
+    command, why = points_command(table, clustering)
+    code = points_code(table, clustering)
+    page = _page(table.source["name"], clustering, names, diagnosis, code, command or f"# {why}")
     return file_reply(page, "report.html", "text/html; charset=utf-8")
 
 
-def _page(name: str, run: Any, names: dict[int, str], judged: str, code: str, command: str) -> str:
+def _page(name: str, run: Any, names: dict[int, str], diagnosis: str, code: str, command: str) -> str:
     rows = "".join(f"<tr><td>{escape(k)}</td><td>{escape(v)}</td></tr>" for k, v in _choices(run).items())
     sizes = ", ".join(f"{names[label]} ({run.facts['sizes'][label]})" for label in [*names][:200])
     noise = f"; {run.facts['n_noise']} are in no cluster" if run.facts["n_noise"] else ""
@@ -114,7 +119,7 @@ def _page(name: str, run: Any, names: dict[int, str], judged: str, code: str, co
         "max-width:62rem;padding:0 1rem;color:#1f2933}td{padding:.15rem 1rem .15rem 0;border-bottom:1px solid #d5dbe1}"
         "pre{background:#f3f5f7;padding:.8rem;border-radius:4px;white-space:pre-wrap}</style></head><body>"
         f"<h1>{escape(name)}</h1><p>{len(run.labels)} rows in {len(names)} clusters: {escape(sizes)}"
-        f"{noise}.</p>{energy}<table>{rows}</table>{judged}"
+        f"{noise}.</p>{energy}<table>{rows}</table>{diagnosis}"
         f"<h2>Python</h2><pre><code>{escape(code)}</code></pre>"
         f"<h2>Command line</h2><pre><code>{escape(command)}</code></pre></body></html>\n"
     )
@@ -126,19 +131,19 @@ def _choices(run: Any) -> dict[str, str]:
         return {"labels of the column": str(run.facts.get("column"))}
     method = Method(**run.method)
     tools = {"evencut": "EvenCut", "kernel": "KernelClustering", "kmeans": "k-means", "hdbscan": "HDBSCAN"}
-    told = {"method": tools[method.tool], "columns": ", ".join(run.columns)}
+    choices = {"method": tools[method.tool], "columns": ", ".join(run.columns)}
     if method.tool == "hdbscan":
-        told["smallest cluster"] = str(method.min_cluster_size)
+        choices["smallest cluster"] = str(method.min_cluster_size)
     else:
-        told["clusters"] = f"{run.facts['n_clusters']}{', chosen' if method.n_clusters == 'auto' else ''}"
-        told["seed"] = str(method.seed)
+        choices["clusters"] = f"{run.facts['n_clusters']}{', chosen' if method.n_clusters == 'auto' else ''}"
+        choices["seed"] = str(method.seed)
     if method.tool == "kernel":
         settings = ", ".join(f"{name} {value}" for name, value in method.parameters.items())
-        told["kernel"] = f"{method.kernel} ({settings})" if settings else method.kernel
-        told["criterion"] = method.criterion.replace("_", " ")
-        told["equal degrees"] = method.equalize or "no"
-    told["scaling of columns"] = method.scale or "none"
-    return told
+        choices["kernel"] = f"{method.kernel} ({settings})" if settings else method.kernel
+        choices["criterion"] = method.criterion.replace("_", " ")
+        choices["equal degrees"] = method.equalize or "no"
+    choices["scaling of columns"] = method.scale or "none"
+    return choices
 
 
 def _need_cut(photo: Photo) -> NDArray[np.uint8]:
@@ -151,16 +156,13 @@ def _need_cut(photo: Photo) -> NDArray[np.uint8]:
 @router.get("/photos.zip")
 def photos_zip(tab: Tab) -> Response:
     """Masks and cut-outs of all photos, and one COCO file of them."""
-    file = io.BytesIO()
+    file = BytesIO()
     album = [photo for photo in tab.album.values() if photo.steps and photo.labels().any()]
     if not album:
         raise RequestError("nothing is cut out yet; draw a box or click on an object.", 409)
-    folders: list[str] = []
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        for photo in album:
-            plain = re.sub(r"[^\w-]+", "_", photo.name).strip("_")[:60] or "photo"
-            folders.append(plain if plain not in folders else f"{plain}_{len(folders) + 1}")
-            _write_objects(archive, photo, f"{folders[-1]}/")
+        for photo, folder in zip(album, _file_names([photo.name for photo in album])):
+            _write_objects(archive, photo, f"{folder}/")
         archive.writestr("coco.json", json.dumps(_coco(album)))
     return file_reply(file.getvalue(), "photos.zip", "application/zip")
 
@@ -177,16 +179,20 @@ def _masks(photo: Photo) -> list[tuple[str, NDArray[np.bool_]]]:
     labels = _need_cut(photo)
     objects = photo.objects()
     if len(objects) > 1 or labels.max() <= 2:
-        named = [(photo.names.get(one, f"object {one}"), labels == place + 2) for place, one in enumerate(objects)]
+        named = [(photo.names.get(n, f"object {n}"), labels == place + 2) for place, n in enumerate(objects)]
     else:
         named = [(f"region {label}", labels == label) for label in np.unique(labels[labels > 0]).tolist()]
-    seen: dict[str, int] = {}
-    found = []
-    for name, mask in named:
-        plain = re.sub(r"[^\w-]+", "_", name).strip("_")[:60] or "object"
-        seen[plain] = seen.get(plain, 0) + 1
-        found.append((plain if seen[plain] == 1 else f"{plain}_{seen[plain]}", mask))
-    return found
+    return [*zip(_file_names([name for name, _ in named]), (mask for _, mask in named))]
+
+
+def _file_names(titles: list[str]) -> list[str]:
+    """Names that files can have, all different."""
+    names: list[str] = []
+    for title in titles:
+        plain = re.sub(r"[^\w-]+", "_", title).strip("_")[:60] or "unnamed"
+        candidates = (plain if number == 1 else f"{plain}_{number}" for number in count(1))
+        names.append(next(name for name in candidates if name not in names))
+    return names
 
 
 @router.get("/photo/mask.png")
@@ -213,7 +219,7 @@ def cutout_png(tab: Tab, label: int = 2) -> Response:
 @router.get("/photo/objects.zip")
 def objects_zip(tab: Tab) -> Response:
     """A mask and a cut-out of every object."""
-    file = io.BytesIO()
+    file = BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         _write_objects(archive, tab.need_photo())
     return file_reply(file.getvalue(), "objects.zip", "application/zip")

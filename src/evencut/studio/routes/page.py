@@ -1,75 +1,40 @@
-"""The page and its files: known names only, read from the package once."""
+"""The page, and what it needs to know of this studio."""
 
 from __future__ import annotations
 
 import asyncio
+import mimetypes
 from dataclasses import asdict
-from functools import cache
-from hashlib import sha256
-from importlib.resources import files
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
-from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from fastapi import APIRouter
+from fastapi.responses import FileResponse
 
 from evencut import __version__
 
 from ..methods import PHOTOS, POINTS, known_kernels
-from ..options import RequestError
 from ..state import Here
 
 router = APIRouter()
 
-_TYPES = {
-    "html": "text/html; charset=utf-8",
-    "js": "text/javascript; charset=utf-8",
-    "css": "text/css; charset=utf-8",
-    "svg": "image/svg+xml",
-}
-
-
-@cache
-def static_files() -> dict[str, tuple[bytes, str, str]]:
-    """Every file of the page by its name: bytes, type and mark."""
-    found = {}
-    root = files("evencut.studio") / "static"
-    for folder in ("", "js", "css"):
-        for entry in (root / folder if folder else root).iterdir():
-            suffix = entry.name.rpartition(".")[2]
-            if entry.is_file() and suffix in _TYPES:
-                data = entry.read_bytes()
-                mark = f'"{sha256(data).hexdigest()[:20]}"'
-                found[f"{folder}/{entry.name}".lstrip("/")] = (data, _TYPES[suffix], mark)
-    return found
+#: The files of the page; the server mounts this folder at /static.
+STATIC = Path(__file__).parents[1] / "static"
+# The types of files are the system's, and some systems do not know scripts.
+mimetypes.add_type("text/javascript", ".js")
 
 
 @router.get("/", include_in_schema=False)
-async def index(request: Request) -> Response:
+async def index() -> FileResponse:
     """The page."""
-    return _file("index.html", request)
+    return FileResponse(STATIC / "index.html")
 
 
 @router.get("/favicon.ico", include_in_schema=False)
-async def icon(request: Request) -> Response:
-    """The icon browsers ask for by themselves."""
-    return _file("icon.svg", request)
-
-
-@router.get("/static/{name:path}", include_in_schema=False)
-async def static(name: str, request: Request) -> Response:
-    """A file of the page."""
-    return _file(name, request)
-
-
-def _file(name: str, request: Request) -> Response:
-    if name not in static_files():
-        raise RequestError("there is no such file.", 404)
-    data, media_type, mark = static_files()[name]
-    headers = {"etag": mark, "cache-control": "no-cache"}
-    if request.headers.get("if-none-match") == mark:
-        return Response(status_code=304, headers=headers)
-    return Response(data, media_type=media_type, headers=headers)
+async def icon() -> FileResponse:
+    """The icon browsers request without being told."""
+    return FileResponse(STATIC / "icon.svg")
 
 
 @router.get("/api/about")
@@ -84,12 +49,9 @@ async def about(studio: Here) -> dict[str, Any]:
         ],
         "photos": [{"name": name, "title": example.title} for name, example in PHOTOS.items()] if has_photos else [],
         "files": [path.name for path in studio.options.files],
-        "can": {
-            "photos": has_photos,
-            "umap": find_spec("umap") is not None,
-        },
+        "can": {"photos": has_photos, "umap": find_spec("umap") is not None},
         "recoverable": await asyncio.to_thread(studio.autosave.recoverable, studio.sessions),
-        "limits": studio.plain_limits(),
+        "limits": studio.limits,
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from pathlib import PurePath
 from typing import Annotated, Any
 
@@ -51,31 +50,26 @@ async def given(body: GivenFile, tab: Tab, studio: Here, page: Page = 0) -> dict
 
 
 async def _take(studio: Studio, tab: Session, data: bytes, name: str, page: int) -> dict[str, Any]:
-    arguments = {"data": data, "limits": studio.plain_limits(), "page": page}
-    found, _ = await studio.pool.run("read_photo", arguments)
     short = PurePath(name).name[:100] or "photo"
-    called = f"{short}, page {page + 1}" if page else short
-    source = {"kind": "file", "name": short, "page": page}
-    return {**await _place(studio, tab, found, called, source), "n_pages": found["n_pages"]}
+    arguments = {"data": data, "name": short, "limits": studio.limits, "page": page}
+    (photo, n_pages), _ = await studio.pool.run("photos.read", arguments)
+    return {**await _place(studio, tab, photo), "n_pages": n_pages}
 
 
 @router.post("/example", status_code=201)
 async def example(body: ExampleName, tab: Tab, studio: Here) -> dict[str, Any]:
     """An embedded photo."""
     if body.name not in PHOTOS:
-        raise RequestError(f"there is no photo of that name; there are {', '.join(PHOTOS)}.", 404)
-    found, _ = await studio.pool.run("photo_example", {"name": body.name})
-    return await _place(studio, tab, found, PHOTOS[body.name].title, {"kind": "example", "example": body.name})
+        raise RequestError(f"this photo is unknown; choose one of {', '.join(PHOTOS)}.", 404)
+    photo, _ = await studio.pool.run("photos.example", {"name": body.name})
+    return await _place(studio, tab, photo)
 
 
-async def _place(
-    studio: Studio, tab: Session, found: dict[str, Any], name: str, source: dict[str, Any]
-) -> dict[str, Any]:
+async def _place(studio: Studio, tab: Session, photo: Photo) -> dict[str, Any]:
     await tab.stop_job()
-    photo = Photo(secrets.token_urlsafe(9), name, source, found["pixels"], found["shown"], found["media_type"])
     studio.sessions.check_room(tab, photo.n_bytes)
     tab.show_photo(photo)
-    studio.start_background(photo.key, "prepare_photo", {"photo": photo.key}, _kept(photo))
+    studio.start_background(photo.key, "photos.prepare", {"photo": photo.key}, _kept(photo))
     return photo.about()
 
 
@@ -105,25 +99,25 @@ async def labels(tab: Tab, every: Every = 1) -> Response:
 
 @router.post("/prompts", status_code=202)
 async def prompt(body: Prompt, tab: Tab, studio: Here) -> dict[str, Any]:
-    """Begin to answer one more gesture on an object; a box in place of the object's first one keeps the clicks."""
+    """Begin to answer another gesture on an object; a box in place of the object's first one keeps the clicks."""
     photo = tab.need_photo()
     if len(photo.steps) >= studio.limits.steps:
         raise RequestError(f"{len(photo.steps)} gestures are the most for one photo; export it and start over.")
-    before = photo.prompts(body.object)
-    moved = body.kind == "box" and bool(before)
-    prompts = [body, *(one for one in before if one.kind != "box")] if moved else [*before, body]
-    arguments = {"photo": photo.key, "prompts": [one.model_dump() for one in prompts]}
+    earlier = photo.prompts(body.object)
+    moved = body.kind == "box" and bool(earlier)
+    prompts = [body, *(gesture for gesture in earlier if gesture.kind != "box")] if moved else [*earlier, body]
+    arguments = {"photo": photo.key, "prompts": prompts}
 
     async def work(progress: Any) -> dict[str, Any]:
-        if body.kind == "click" and not before:
+        if body.kind == "click" and not earlier:
             await studio.wait_background(photo.key)
-        found, warnings = await studio.pool.run("cut", arguments, _kept(photo), progress)
-        packed = found["packed"]
+        cut, warnings = await studio.pool.run("photos.cut", arguments, _kept(photo), progress)
+        packed = cut["packed"]
         studio.sessions.check_room(tab, len(packed))
-        step = Step(prompts[-1], packed, {**found["facts"], "warnings": warnings[:5]})
+        step = Step(prompts[-1], packed, {**cut["facts"], "warnings": warnings[:5]})
         if moved:
-            others = tuple(one for one in photo.steps if one.prompt.object != body.object)
-            photo.steps = (*others, *(Step(one, packed, step.facts) for one in prompts))
+            rest = tuple(step for step in photo.steps if step.prompt.object != body.object)
+            photo.steps = (*rest, *(Step(gesture, packed, step.facts) for gesture in prompts))
         else:
             photo.steps = (*photo.steps, step)
         return {"photo": photo.about()}
@@ -134,19 +128,18 @@ async def prompt(body: Prompt, tab: Tab, studio: Here) -> dict[str, Any]:
 @router.put("/current")
 async def turn_to(body: _Key, tab: Tab) -> dict[str, Any]:
     """Show a photo that was open before, with all that was drawn on it."""
-    found = tab.album.get(body.key)
-    if found is None:
-        raise RequestError("this photo is no longer kept; open it again.", 404)
+    photo = tab.album.get(body.key)
+    if photo is None:
+        raise RequestError("this photo was closed; open it again.", 404)
     await tab.stop_job()
-    tab.show_photo(found)
-    return found.about()
+    tab.show_photo(photo)
+    return photo.about()
 
 
 @router.put("/objects/{number}")
 async def rename(number: int, body: _Name, tab: Tab) -> dict[str, Any]:
     """Name an object."""
-    photo = tab.need_photo()
-    _check_object(photo, number)
+    photo = _photo_with(tab, number)
     photo.names = {**photo.names, number: body.name}
     return photo.about()
 
@@ -154,8 +147,7 @@ async def rename(number: int, body: _Name, tab: Tab) -> dict[str, Any]:
 @router.delete("/objects/{number}")
 async def remove(number: int, tab: Tab) -> dict[str, Any]:
     """Take an object away; undo brings it back."""
-    photo = tab.need_photo()
-    _check_object(photo, number)
+    photo = _photo_with(tab, number)
     photo.steps = tuple(step for step in photo.steps if step.prompt.object != number)
     return photo.about()
 
@@ -168,17 +160,20 @@ async def clear(tab: Tab) -> dict[str, Any]:
     return photo.about()
 
 
-def _check_object(photo: Photo, number: int) -> None:
+def _photo_with(tab: Session, number: int) -> Photo:
+    """The photo, if it has this object."""
+    photo = tab.need_photo()
     if number not in photo.objects():
-        raise RequestError(f"there is no object {number}; there are {photo.objects()}.", 404)
+        raise RequestError(f"object {number} does not exist; there are {photo.objects()}.", 404)
+    return photo
 
 
 @router.post("/hover")
 async def hover(body: _Place, tab: Tab, studio: Here) -> Response:
     """What a first click here would take, on a small copy of the photo: a byte a pixel."""
     photo = tab.need_photo()
-    found, _ = await studio.pool.run(
-        "hover", {"photo": photo.key, "x": body.x, "y": body.y}, {photo.key: photo.pixels}, quick=True
+    inside, _ = await studio.pool.run(
+        "photos.hover", {"photo": photo.key, "x": body.x, "y": body.y}, {photo.key: photo.pixels}, quick=True
     )
-    height, width = found.shape
-    return array_reply(found.ravel(), {"width": width, "height": height})
+    height, width = inside.shape
+    return array_reply(inside.ravel(), {"width": width, "height": height})

@@ -9,12 +9,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
-from numpy.typing import NDArray
 from pydantic import Field
 
 from ..methods import Edit, Merge, Method, Split, StrictModel
 from ..options import RequestError
-from ..sessions import Correction, RowValues, Run, Session, sizes_of
+from ..sessions import Correction, Facts, RowValues, Run, Session, Short, held_labels, sizes_of
 from ..state import Here, Studio, Tab
 from .points import array_reply
 
@@ -35,7 +34,7 @@ class _Fit(StrictModel):
 
 class _Column(StrictModel):
     pane: Pane = "a"
-    name: Annotated[str, Field(max_length=200)]
+    name: Short
 
 
 class _Sweep(StrictModel):
@@ -47,37 +46,31 @@ class _Sweep(StrictModel):
 @router.post("/runs", status_code=202)
 async def fit(body: _Fit, tab: Tab, studio: Here) -> dict[str, Any]:
     """Begin to cluster; the job's end names the run. Corrections change the clustering `around` in places only."""
-    table, how, key = tab.need_table(), tab.how(), tab.table_key
+    table, preparation, key = tab.need_table(), tab.how(), tab.table_key
     holds = body.hold and body.method.tool in ("evencut", "kernel")
-    held = tab.hold() if holds else None
-    before = tab.need_run(body.around).labels if body.around and holds else None
-    n_held = sum(len(correction.rows) for correction in tab.corrections) if holds else 0
+    held = held_labels(tab.corrections, table.n_rows) if holds and tab.corrections else None
+    earlier = tab.need_run(body.around).labels if body.around and holds else None
+    n_held = 0 if held is None else sum(len(correction.rows) for correction in tab.corrections)
     method = body.method.model_dump()
-    arguments = {"table": key, **how, "method": method, "held": held, "before": before}
+    layout = tab.layout("map")
+    positions = None if layout is None else layout["places"].reshape(-1, 2)
+    arguments = {"table": key, **preparation, "method": method, "held": held, "before": earlier, "places": positions}
 
     async def work(progress: Any) -> dict[str, Any]:
-        found, warnings = await studio.pool.run("fit", arguments, {key: table}, progress)
-        numbers = tab.numbered(found["labels"], body.pane, found["fixed"])
-        labels = np.append(numbers, -1)[found["labels"]].astype(np.int32)
-        facts = found["facts"] | sizes_of(labels, found["facts"]["n_missing"])
+        fitted, warnings = await studio.pool.run("points.fit", arguments, {key: table}, progress)
+        numbers = tab.numbered(fitted["labels"], body.pane, fitted["fixed"])
+        labels = np.append(numbers, -1)[fitted["labels"]].astype(np.int32)
+        facts = fitted["facts"] | sizes_of(labels, fitted["facts"]["n_missing"])
         facts |= {"warnings": warnings[:10], "numbers": numbers.tolist(), "n_held": n_held}
-        facts |= {"missing": how["missing"], "counts": how["counts"]}
+        facts |= {"missing": preparation["missing"], "counts": preparation["counts"]}
         facts["islands"] = [[int(numbers[label]), n] for label, n in facts["islands"]]
-        codes = np.empty(0) if found["held"] is None else found["held"]
+        codes = np.empty(0) if fitted["held"] is None else fitted["held"]
         corrections = tuple(
             Correction(int(code), np.flatnonzero(codes == code).astype(np.uint32))
             for code in np.unique(codes[codes >= 0])
         )
-        run = Run(
-            secrets.token_urlsafe(9),
-            "fit",
-            method,
-            how["columns"],
-            labels,
-            found["values"],
-            facts,
-            corrections,
-        )
+        columns, run_id = preparation["columns"], secrets.token_urlsafe(9)
+        run = Run(run_id, "fit", method, columns, labels, fitted["values"], facts, corrections)
         return show_run(studio, tab, run, body.pane)
 
     return studio.start_job(tab, "clustering", work).about()
@@ -95,10 +88,10 @@ async def from_column(body: _Column, tab: Tab, studio: Here) -> dict[str, Any]:
         values = np.where(known, column.values, -1)
         if (values != np.round(values)).any() or np.abs(values).max() > 1e9:
             raise RequestError(f"column {body.name!r} does not hold labels: some values are not whole numbers.")
-        found, codes = np.unique(values, return_inverse=True)
-        shift = int((found < 0).sum())
+        distinct, codes = np.unique(values, return_inverse=True)
+        shift = int((distinct < 0).sum())
         labels = (codes - shift).clip(-1).astype(np.int32)
-        names = [f"{value:g}" for value in found[shift:]]
+        names = [f"{value:g}" for value in distinct[shift:]]
     if len(names) > 2000:
         raise RequestError(f"column {body.name!r} has {len(names)} different values; labels have at most 2000.")
     numbers = tab.numbered(labels, body.pane)
@@ -106,18 +99,8 @@ async def from_column(body: _Column, tab: Tab, studio: Here) -> dict[str, Any]:
     for number, name in zip(numbers.tolist(), names):
         called[number] = name[:60]
     labels = np.append(numbers, -1)[labels].astype(np.int32)
-    facts = {
-        "column": body.name,
-        "names": called,
-        **sizes_of(labels),
-        "n_missing": 0,
-        "n_fitted": 0,
-        "seconds": 0.0,
-        "energy": None,
-        "selection": [],
-        "warnings": [],
-        "true_agreement": await _true_agreement(studio, tab, labels),
-    }
+    agreement, _ = await studio.ask(tab, "points.agreement", quick=True, labels=labels)
+    facts = Facts(column=body.name, names=called, true_agreement=agreement).model_dump() | sizes_of(labels)
     run = Run(secrets.token_urlsafe(9), "column", None, list(tab.columns), labels, facts=facts)
     return show_run(studio, tab, run, body.pane)
 
@@ -128,11 +111,6 @@ def show_run(studio: Studio, tab: Session, run: Run, pane: str) -> dict[str, Any
     tab.panes[pane] = run.id
     tab.add_run(run, studio.limits.runs)
     return {"pane": pane, "run": run.about()}
-
-
-async def _true_agreement(studio: Studio, tab: Session, labels: NDArray[np.int32]) -> float | None:
-    """How far labels agree with the truth of an example."""
-    return (await studio.ask(tab, "agreement", quick=True, labels=labels))[0]
 
 
 @router.get("/runs/{run}")
@@ -150,20 +128,22 @@ async def labels(run: str, tab: Tab, every: Annotated[int, Query(ge=1)] = 1) -> 
 @router.get("/runs/{run}/values/{name}")
 async def values(run: str, name: RowValues, tab: Tab) -> Response:
     """A number a row: degrees or probabilities."""
-    found = tab.need_run(run).values
-    if name not in found:
+    known = tab.need_run(run).values
+    if name not in known:
         raise RequestError(f"this clustering has no {name}.", 404)
-    return array_reply(found[name])
+    return array_reply(known[name])
 
 
 @router.post("/runs/{run}/diagnosis", status_code=202)
 async def diagnose(run: str, tab: Tab, studio: Here) -> dict[str, Any]:
     """Begin to judge a clustering; the job's end holds the report."""
-    judged = tab.need_run(run)
+    clustering = tab.need_run(run)
 
     async def work(progress: Any) -> dict[str, Any]:
-        report = await diagnosis_of(studio, tab, judged, progress)
-        return {"run": run, **_for_page(report)}
+        if clustering.report is None:
+            arguments = diagnosis_arguments(clustering)
+            clustering.report, _ = await studio.ask(tab, "clusters.diagnose_labels", progress, **arguments)
+        return {"run": run, **_for_page(clustering.report)}
 
     return studio.start_job(tab, "diagnosis", work).about()
 
@@ -177,13 +157,6 @@ async def diagnosis(run: str, tab: Tab) -> dict[str, Any]:
     return _for_page(report)
 
 
-async def diagnosis_of(studio: Studio, tab: Session, run: Run, progress: Any = None) -> dict[str, Any]:
-    """The report on a run, made once."""
-    if run.report is None:
-        run.report, _ = await studio.ask(tab, "diagnose", progress, **diagnosis_arguments(run))
-    return run.report
-
-
 def diagnosis_arguments(run: Run) -> dict[str, Any]:
     """What the diagnosis of a clustering takes: its borders are judged on the scale that it was found on."""
     scale = (run.method or {}).get("scale", "auto")
@@ -191,7 +164,7 @@ def diagnosis_arguments(run: Run) -> dict[str, Any]:
 
 
 def _for_page(report: dict[str, Any]) -> dict[str, Any]:
-    """Without the HTML, and with the gravest clusters only where there are very many."""
+    """Without the HTML, and of very many clusters only the gravest."""
     inner = dict(report["report"])
     order = sorted(range(len(inner["clusters"])), key=lambda k: inner["clusters"][k]["verdict"] == "ok")[:_MOST_ROWS]
     inner["clusters"] = [inner["clusters"][k] for k in order]
@@ -206,7 +179,7 @@ async def sweep(body: _Sweep, tab: Tab, studio: Here) -> dict[str, Any]:
     arguments = {"table": key, **tab.how(), **body.model_dump()}
 
     async def work(progress: Any) -> dict[str, Any]:
-        tab.sweep, _ = await studio.pool.run("sweep", arguments, {key: table}, progress)
+        tab.sweep, _ = await studio.pool.run("clusters.sweep", arguments, {key: table}, progress)
         return {"sweep": tab.sweep}
 
     return studio.start_job(tab, "bandwidth sweep", work).about()
@@ -217,35 +190,26 @@ class _Chosen(StrictModel):
     labels: Annotated[list[Annotated[int, Field(ge=0, le=2000)]], Field(min_length=1, max_length=2000)]
 
 
-@router.post("/runs/{run}/merge", status_code=202)
-async def merge(run: str, body: _Chosen, tab: Tab, studio: Here) -> dict[str, Any]:
-    """Begin to make one cluster of several."""
-    if len(set(body.labels)) < 2:
+@router.post("/runs/{run}/{kind}", status_code=202)
+async def edit(run: str, kind: Literal["merge", "split"], body: _Chosen, tab: Tab, studio: Here) -> dict[str, Any]:
+    """Begin to make one cluster of several, or two of one."""
+    base, labels = tab.need_run(run), sorted(set(body.labels))
+    if kind == "merge" and len(labels) < 2:
         raise RequestError("one cluster cannot be merged; choose two or more.")
-    return _begin(studio, tab, tab.need_run(run), body.pane, Merge(labels=sorted(set(body.labels))))
-
-
-@router.post("/runs/{run}/split", status_code=202)
-async def split(run: str, body: _Chosen, tab: Tab, studio: Here) -> dict[str, Any]:
-    """Begin to make two clusters of one."""
-    if len(body.labels) != 1:
-        raise RequestError(f"{len(body.labels)} clusters cannot be split at once; choose one.")
-    return _begin(studio, tab, tab.need_run(run), body.pane, Split(label=body.labels[0]))
-
-
-def _begin(studio: Studio, tab: Any, before: Run, pane: Pane, edit: Edit) -> dict[str, Any]:
-    present = [label for label, size in enumerate(before.facts["sizes"]) if size]
-    if strange := [label for label in edit.touched() if label not in present]:
-        raise RequestError(f"there is no cluster {strange[0]}; there are {len(present)}.", 404)
+    if kind == "split" and len(labels) > 1:
+        raise RequestError(f"{len(labels)} clusters cannot be split at once; choose one.")
+    present = np.flatnonzero(base.facts["sizes"]).tolist()
+    if unknown := [label for label in labels if label not in present]:
+        raise RequestError(f"cluster {unknown[0]} does not exist; there are {len(present)}.", 404)
+    change: Edit = Merge(labels=labels) if kind == "merge" else Split(label=labels[0])
 
     async def work(progress: Any) -> dict[str, Any]:
-        told = edit.model_dump()
-        labels, _ = await studio.ask(tab, "edit", progress, labels=before.labels, edit=told, **before.how())
-        facts = before.facts | sizes_of(labels, before.facts["n_missing"])
+        arguments = {"labels": base.labels, "edit": change, **base.how()}
+        labels, _ = await studio.ask(tab, "clusters.edit", progress, **arguments)
+        facts = base.facts | sizes_of(labels, base.facts["n_missing"])
         facts |= {"energy": None, "confidence": None, "warnings": [], "islands": []}
-        edits = (*before.edits, edit)
-        new = {"id": secrets.token_urlsafe(9), "labels": labels, "values": {}, "facts": facts, "edits": edits}
-        return show_run(studio, tab, replace(before, **new, report=None), pane)
+        new = {"id": secrets.token_urlsafe(9), "labels": labels, "values": {}, "facts": facts}
+        return show_run(studio, tab, replace(base, **new, edits=(*base.edits, change), report=None), body.pane)
 
     return studio.start_job(tab, "changing clusters", work).about()
 
@@ -253,6 +217,6 @@ def _begin(studio: Studio, tab: Any, before: Run, pane: Pane, edit: Edit) -> dic
 @router.get("/runs/{run}/described")
 async def described(run: str, tab: Tab, studio: Here) -> dict[str, Any]:
     """For each cluster the columns that tell it apart most."""
-    found = tab.need_run(run)
-    clusters, _ = await studio.ask(tab, "describe", quick=True, columns=found.columns, labels=found.labels)
-    return {"clusters": clusters}
+    clustering = tab.need_run(run)
+    arguments = {"columns": clustering.columns, "labels": clustering.labels}
+    return {"clusters": (await studio.ask(tab, "clusters.describe", quick=True, **arguments))[0]}

@@ -15,8 +15,8 @@ from pydantic import Field
 
 from ..methods import StrictModel
 from ..options import RequestError
-from ..projects import Project, pack
-from ..sessions import Session
+from ..projects import pack
+from ..sessions import UNDONE, Session
 from ..state import FileName, GivenFile, Here, Studio, Tab
 from .points import describe
 from .runs import Pane
@@ -32,8 +32,9 @@ async def create(studio: Here) -> dict[str, str]:
     return {"id": studio.sessions.create().id}
 
 
-def state_of(tab: Session) -> dict[str, Any]:
-    """All that the page needs to show again what it was showing."""
+@router.get("/{session}")
+async def state(tab: Tab) -> dict[str, Any]:
+    """All that the page needs after a reload."""
     return {
         "id": tab.id,
         "points": None if tab.table is None else describe(tab),
@@ -55,12 +56,6 @@ def check_page(page: dict[str, Any]) -> None:
         raise RequestError(f"the page wants to keep more than {_PAGE_BYTES} bytes.", 413)
 
 
-@router.get("/{session}")
-async def state(tab: Tab) -> dict[str, Any]:
-    """All that the page needs to show again what it was showing."""
-    return state_of(tab)
-
-
 @router.put("/{session}/page", status_code=204)
 async def remember(page: dict[str, Any], tab: Tab) -> None:
     """Keep what the page wants to find again after a reload."""
@@ -79,7 +74,7 @@ async def forget(session: str, tab: Tab, studio: Here) -> None:
 async def events(job: str, tab: Tab) -> StreamingResponse:
     """What happens in a job, as server-sent events: progress, then done, failed or cancelled."""
     if tab.job is None or tab.job.id != job:
-        raise RequestError("there is no such job any more.", 404)
+        raise RequestError("this job is over.", 404)
     running = tab.job
 
     async def lines() -> AsyncIterator[str]:
@@ -128,7 +123,7 @@ async def go(body: _Position, tab: Tab) -> dict[str, Any]:
     """Undo or redo: everything as it was at a moment."""
     await tab.stop_job()
     tab.go(body.position)
-    return state_of(tab)
+    return await state(tab)
 
 
 @router.put("/{session}/panes")
@@ -151,9 +146,9 @@ async def project(tab: Tab) -> Response:
 async def open_project(name: FileName, request: Request, tab: Tab, studio: Here) -> dict[str, Any]:
     """Everything from a project file, in place of what the tab had; undo brings that back."""
     async with studio.upload(request) as data:
-        given = bytes(data)
+        content = bytes(data)
         data.clear()
-        return await _open(studio, tab, given, name)
+        return await _open(studio, tab, content, name)
 
 
 @router.post("/{session}/project/given", status_code=201)
@@ -166,10 +161,10 @@ async def open_given(body: GivenFile, tab: Tab, studio: Here) -> dict[str, Any]:
 async def recover(body: _Recoverable, tab: Tab, studio: Here) -> dict[str, Any]:
     """Everything that an ended studio or a closed tab has left."""
     path = studio.autosave.path_of(body.id)
-    state = await _open(studio, tab, await asyncio.to_thread(path.read_bytes), path.name)
+    restored = await _open(studio, tab, await asyncio.to_thread(path.read_bytes), path.name)
     await studio.autosave.save(tab)
     path.unlink(missing_ok=True)
-    return state
+    return restored
 
 
 @router.delete("/{session}/recover", status_code=204)
@@ -181,27 +176,22 @@ async def discard(tab: Tab, studio: Here) -> None:
 
 async def _open(studio: Studio, tab: Session, data: bytes, name: str) -> dict[str, Any]:
     """Put a project in place of what a tab has, once all of it is seen to be good."""
-    found, _ = await studio.pool.run("read_project", {"data": data, "limits": studio.plain_limits()})
-    assert isinstance(found, Project)
-    if found.table is None and not found.album:
+    arguments = {"data": data, "limits": studio.limits}
+    (project, original), _ = await studio.pool.run("photos.read_project", arguments)
+    if project.table is None and not project.album:
         raise RequestError(f"{name[:80]} is an empty project.")
-    key, bandwidths = secrets.token_urlsafe(9), None
-    if found.table is not None:
-        arguments = {"table": key, **found.how}
-        bandwidths, _ = await studio.pool.run("bandwidths", arguments, {key: found.table}, quick=True)
-        found = replace(found, table=replace(found.table, original=found.original))
-    parts = [found.table, *found.runs.values(), *found.album, *(step for photo in found.album for step in photo.steps)]
-    studio.sessions.check_room(tab, sum(part.n_bytes for part in parts if part is not None))
+    names: tuple[str, ...] = (*UNDONE, "album", "page")
+    if project.table is None:  # the points of the tab stay
+        names = ("runs", "panes", "corrections", "photo", "album", "page")
+    else:
+        project.table, project.table_key = replace(project.table, original=original), secrets.token_urlsafe(9)
+        project.bandwidths, _ = await studio.ask(project, "clusters.bandwidths", quick=True)
+    studio.sessions.check_room(tab, project.n_bytes)
     await tab.stop_job()
-    if found.table is not None:
-        tab.set_table(found.table, key)
-        tab.bandwidths = bandwidths
-        for part, value in found.how.items():
-            setattr(tab, part, value)
-    tab.runs, tab.panes, tab.corrections = found.runs, found.panes, found.corrections
-    tab.album, tab.photo, tab.page = {photo.key: photo for photo in found.album}, found.photo, found.page
+    for name in names:
+        setattr(tab, name, getattr(project, name))
     tab.changes += 1
-    return state_of(tab)
+    return await state(tab)
 
 
 @router.post("/{session}/leave", status_code=204)

@@ -14,46 +14,44 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..methods import load_photo
-from ..options import Limits, RequestError
+from ..methods import PHOTOS, load_photo
+from ..options import RequestError
 from ..pool import memory_for_upload
-from ..projects import Project, unpack
-from ..prompts import Prompt, as_rgb, extend, read_photo, shown
+from ..projects import unpack
+from ..prompts import Photo, Prompt, as_rgb, extend, read_photo
+from ..sessions import Session
 
 _CHAINS = 3
 _SMALL = 200
 
 
-def read(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
-    """A photo from the bytes of a file, with a copy for the page."""
+def read(store: dict[str, Any], arguments: dict[str, Any], tell: Any) -> tuple[Photo, int]:
+    """A page of a photo from the bytes of a file, and how many pages there are."""
     tell("reading the photo", None)
+    name, page = arguments["name"], arguments["page"]
+    source = {"kind": "file", "name": name, "page": page}
     with memory_for_upload():
-        pixels, n_pages = read_photo(arguments["data"], Limits(**arguments["limits"]), arguments["page"])
-        return _photo(pixels) | {"n_pages": n_pages}
+        pixels, n_pages = read_photo(arguments["data"], arguments["limits"], page)
+        return Photo.of(pixels, f"{name}, page {page + 1}" if page else name, source), n_pages
 
 
-def example(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
+def example(store: dict[str, Any], arguments: dict[str, Any], tell: Any) -> Photo:
     """An embedded photo."""
+    name = arguments["name"]
     try:
-        return _photo(load_photo(arguments["name"]))
+        return Photo.of(load_photo(name), PHOTOS[name].title, {"kind": "example", "example": name})
     except (ImportError, OSError) as error:
         raise RequestError(f"this photo comes with a library that is not here ({error}): evencut[vision].") from error
 
 
-def _photo(pixels: NDArray[Any]) -> dict[str, Any]:
-    rgb = as_rgb(pixels)
-    data, media_type = shown(rgb)
-    return {"pixels": pixels, "shown": data, "media_type": media_type}
-
-
-def cut(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
-    """The labels of the pixels after a list of gestures, 0 everywhere while nothing can be told apart."""
+def cut(store: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
+    """The labels of the pixels after a list of gestures, 0 everywhere while there is nothing to distinguish."""
     from evencut.segmentation.result import named
 
-    image = kept[arguments["photo"]]
-    prompts = [Prompt(**prompt) for prompt in arguments["prompts"]]
+    image = store[arguments["photo"]]
+    prompts: list[Prompt] = arguments["prompts"]
     start = time.perf_counter()
-    result = _chain(kept, arguments["photo"], image, prompts, tell)
+    result = _chain(store, arguments["photo"], image, prompts, tell)
     seconds = time.perf_counter() - start
     if result is None:
         nothing: dict[str, Any] = {"seconds": seconds, "energy": None, "shares": {}}
@@ -71,7 +69,7 @@ def cut(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str,
 
 
 def _packed(labels: NDArray[np.uint8]) -> bytes:
-    """Labels of pixels as they are kept and sent: of a large photo some 100 kB instead of megabytes."""
+    """Labels of pixels, compressed: some 100 kB for a large photo instead of megabytes."""
     return zlib.compress(np.ascontiguousarray(labels).data, 1)
 
 
@@ -82,25 +80,25 @@ def _shares(result: Any) -> dict[str, float]:
     return {str(label): count / result.codes.size for label, count in zip(result.label_names, counts) if count}
 
 
-def prepare(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> None:
+def prepare(store: dict[str, Any], arguments: dict[str, Any], tell: Any) -> None:
     """What any first click on a photo needs, before it is made."""
-    _prepared(kept, arguments["photo"])
+    _prepared(store, arguments["photo"])
 
 
-def _prepared(kept: dict[str, Any], key: str) -> Any:
-    """That of the last photo that needed it is kept: it takes four times the memory of the photo."""
+def _prepared(store: dict[str, Any], key: str) -> Any:
+    """That of the last photo that needed it is store: it takes four times the memory of the photo."""
     from evencut.segmentation.segment import prepare
 
-    if kept.get("prepared", (None,))[0] != key:
-        kept["prepared"] = (key, prepare(kept[key]))
-    return kept["prepared"][1]
+    if store.get("prepared", (None,))[0] != key:
+        store["prepared"] = (key, prepare(store[key]))
+    return store["prepared"][1]
 
 
-def hover(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> NDArray[np.uint8]:
+def hover(store: dict[str, Any], arguments: dict[str, Any], tell: Any) -> NDArray[np.uint8]:
     """What a first click would take, on a copy of at most 200 pixels a side: 1 where it would."""
     from evencut.segmentation import segment
 
-    image = as_rgb(kept[arguments["photo"]])
+    image = as_rgb(store[arguments["photo"]])
     step = max(1, -(-max(image.shape[:2]) // _SMALL))
     small = np.ascontiguousarray(image[::step, ::step])
     x, y = int(arguments["x"] // step), int(arguments["y"] // step)
@@ -109,10 +107,10 @@ def hover(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> NDArray
     return (np.asarray(segment(small, clicks=[(x, y, "object")]).labels) == 2).astype(np.uint8)
 
 
-def _chain(kept: dict[str, Any], key: str, image: NDArray[Any], prompts: list[Prompt], tell: Any) -> Any:
+def _chain(store: dict[str, Any], key: str, image: NDArray[Any], prompts: list[Prompt], tell: Any) -> Any:
     """The last result; those of the same beginnings are kept beside the photo, and forgotten with it."""
     name = f"{key} {prompts[0].object}"
-    chains = kept.setdefault("chains", {})
+    chains = store.setdefault("chains", {})
     chain = chains.pop(name, [])
     known = 0
     while known < min(len(chain), len(prompts)) and chain[known][0] == prompts[known]:
@@ -120,17 +118,18 @@ def _chain(kept: dict[str, Any], key: str, image: NDArray[Any], prompts: list[Pr
     chain = chain[:known] if known < len(prompts) else chain
     while len(chain) < len(prompts):
         tell("cutting out", len(chain) / len(prompts))
-        before = [result for _, result in chain]
-        part = prompts[: len(chain) + 1]
-        chain.append((part[-1], extend(image, before, part, partial(_prepared, kept, key))))
+        results = [result for _, result in chain]
+        so_far = prompts[: len(chain) + 1]
+        chain.append((so_far[-1], extend(image, results, so_far, partial(_prepared, store, key))))
     chains[name] = chain
     for old in list(chains)[:-_CHAINS]:
         del chains[old]
     return chain[len(prompts) - 1][1]
 
 
-def read_project(kept: dict[str, Any], arguments: dict[str, Any], tell: Any) -> Project:
-    """The project in a file's bytes."""
+def read_project(store: dict[str, Any], arguments: dict[str, Any], tell: Any) -> tuple[Session, bytes]:
+    """The tab in the bytes of a project, and the file of its table."""
     tell("reading the project", None)
     with memory_for_upload():
-        return unpack(arguments["data"], Limits(**arguments["limits"]))
+        session = unpack(arguments["data"], arguments["limits"])
+    return session, session.table.original if session.table else b""

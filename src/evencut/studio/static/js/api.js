@@ -176,7 +176,6 @@ export class Work {
 
   /** Begin a job when its turn comes; `start` posts the request that creates it. */
   run(name, start) {
-    this.waiting += 1;
     const turn = this.line.then(async () => {
       this.show({ name, step: "", share: null });
       try {
@@ -186,12 +185,10 @@ export class Work {
         return await this.api.follow(job.id, (step, share) => this.show({ name, step, share }));
       } finally {
         this.current = null;
-        this.waiting -= 1;
-        if (!this.busy) this.show(null);
       }
     });
     this.line = turn.catch(() => {});
-    return turn;
+    return this.during(() => turn);
   }
 
   /** Several jobs that belong together: the sign of work stays between them. */

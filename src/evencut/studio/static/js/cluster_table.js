@@ -1,8 +1,9 @@
 // All clusters of the active side as a table: sorted by any head, renamed in place, merged, split, and what sets each apart.
 
+import { swatch } from "./colours.js";
 import { isPlain } from "./groups.js";
 import { SIDES } from "./diagnosis.js";
-import { attempt, count, h, percent, replace } from "./ui.js";
+import { attempt, count, h, percent, replace, table } from "./ui.js";
 
 export class ClusterTable {
   constructor(points) {
@@ -59,32 +60,21 @@ export class ClusterTable {
     const rows = pane.run.facts.sizes.map((size, label) => ({ label, name: pane.nameOf(label), points: size })).filter(({ points }) => points);
     const [by, direction] = this.order;
     rows.sort((a, b) => direction * (by === "name" ? a.name.localeCompare(b.name, undefined, { numeric: true }) : a[by] - b[by]));
-    const head = (key, text) => h("th", { scope: "col", "aria-sort": by === key ? (direction > 0 ? "ascending" : "descending") : null }, h("button", { class: "plain", "data-sort": key, onclick: () => this.#sort(key) }, text));
+    const head = (key) => h("th", { scope: "col", "aria-sort": by === key ? (direction > 0 ? "ascending" : "descending") : null }, h("button", { class: "plain", "data-sort": key, onclick: () => this.#sort(key) }, key));
     const merge = h("button", { class: "small", "data-action": "merge", disabled: this.chosen.size < 2, onclick: () => this.#edit("merge") }, "Merge");
     const split = h("button", { class: "small", "data-action": "split", disabled: this.chosen.size !== 1, onclick: () => this.#edit("split") }, "Split in two");
     if (isPlain()) return replace(this.element, h("div", { class: "group-cards" }, rows.map((row) => this.#card(row, total))));
     replace(
       this.element,
       h("div", { class: "button-row" }, h("strong", {}, `Clusters of the ${SIDES[this.key]}`), merge, split, h("span", { class: "hint" }, "Tick clusters to merge or split them; a name is written over in place.")),
-      h(
-        "div",
-        { class: "table-scroll", tabindex: "0", role: "region", "aria-label": "All clusters" },
-        h(
-          "table",
-          { class: "cluster-table" },
-          h("thead", {}, h("tr", {}, h("th", {}, h("span", { class: "visually-hidden" }, "Chosen")), head("name", "name"), head("points", "points"), h("th", { scope: "col" }, "share"), h("th", { scope: "col" }, "what sets it apart"), h("th", { scope: "col" }, "typical rows"))),
-          h("tbody", {}, rows.map((row) => this.#row(row, total))),
-        ),
-      ),
+      table("All clusters", [h("th", {}, h("span", { class: "visually-hidden" }, "Chosen")), head("name"), head("points"), "share", "what sets it apart", "typical rows"], rows.map((row) => this.#row(row, total)), "cluster-table"),
     );
   }
 
   /** The colour and the name of a cluster, which is written over in place. */
   #named({ label, name }) {
-    const swatch = h("i", { class: "swatch" });
-    swatch.style.background = this.pane.colourOf(label);
     const written = h("input", { type: "text", value: name, maxlength: "60", "aria-label": `Name of cluster ${name}`, "data-name": String(label), onchange: () => this.#rename(label, written.value) });
-    return [swatch, written];
+    return [swatch(label), written];
   }
 
   /** A cluster in plain words: its name, its size, and what it has more and less of than the rest. */
@@ -112,7 +102,7 @@ export class ClusterTable {
   #select(row) {
     const mask = new Uint8Array(this.pane.labels.length);
     mask[row] = 1;
-    this.points.select(mask, 1);
+    this.points.select(mask);
   }
 
   #sort(key) {
@@ -141,10 +131,10 @@ export class ClusterTable {
   async #edit(how) {
     const { points, key } = this;
     await attempt(async () => {
-      const labels = [...this.chosen];
+      const labels = [...this.chosen].sort((a, b) => a - b);
       const { run } = await points.work.run(how === "merge" ? "Merging" : "Splitting", () => points.api.post(`/runs/${this.pane.run.id}/${how}`, { pane: key, labels }));
       this.chosen.clear();
-      await points.showEdited(key, run, how === "merge" ? `merge ${labels.length} clusters` : "split a cluster");
+      await points.showEdited(key, run, how === "merge" ? `merge ${labels.length} clusters` : "split a cluster", labels);
     });
   }
 }

@@ -1,6 +1,7 @@
 // Colours that most colour-blind people can tell apart: eight for clusters, one scale from dark blue to yellow for numbers.
 
-import { highest } from "./match.js";
+import { highest } from "./agreement.js";
+import { h } from "./ui.js";
 
 const SHADES = 64;
 const LIGHT = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d00", "#56b4e9", "#7f3b8c", "#e69f00"];
@@ -9,7 +10,7 @@ const DARK = ["#4ba3e3", "#ff8a4c", "#2fc79b", "#e39ac5", "#d3b13a", "#8fd0f7", 
 const SCALE = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838"];
 const VERDICTS = { ok: "#009e73", "mode isolation": "#d55e00", "sparse subset": "#cc79a7", "equal sizes": "#56b4e9", overlap: "#8c8c8c", "one body": "#b8860b", unrelated: "#7f3b8c", "too few points": "#8c8c8c" };
 
-export const isDark = () => document.documentElement.dataset.theme === "dark";
+const isDark = () => document.documentElement.dataset.theme === "dark";
 
 const channel = (hex, at) => parseInt(hex.slice(at, at + 2), 16);
 
@@ -33,8 +34,15 @@ export function clusterColour(label) {
   return mixed(colour, round % 2 ? (isDark() ? "#ffffff" : "#000000") : isDark() ? "#000000" : "#ffffff", 0.4);
 }
 
+/** The colour of a cluster as a small square. */
+export function swatch(label) {
+  const square = h("i", { class: "swatch" });
+  square.style.background = clusterColour(label);
+  return square;
+}
+
 /** The colour of a share from 0 to 1. */
-export function scaleColour(share) {
+function scaleColour(share) {
   const place = Math.max(0, Math.min(1, share)) * (SCALE.length - 1);
   const low = Math.min(SCALE.length - 2, Math.floor(place));
   return mixed(SCALE[low], SCALE[low + 1], place - low);
@@ -50,12 +58,12 @@ export const inkColour = () => (isDark() ? "#f2f6fa" : "#10181f");
 export const colourAt = ({ index, table }, row) => table[index[row] + 1];
 
 /**
- * Colours of points by cluster; `colourOf(label)` names the colour of one, and one may be brought out while others fade.
+ * Colours of points by cluster; one may be brought out while others fade.
  * They are a table and, for each point, its place there less one: -1 takes the first, that of noise and gaps. Whatever the
  * number of points, other colours are another table only.
  */
-export function byCluster(labels, colourOf, only = null) {
-  const shown = (label) => (only === null || label === only ? colourOf(label) : mixed(colourOf(label), groundColour(), 0.82));
+export function byCluster(labels, only = null) {
+  const shown = (label) => (only === null || label === only ? clusterColour(label) : mixed(clusterColour(label), groundColour(), 0.82));
   return { index: labels, table: Uint32Array.from({ length: highest(labels) + 1 }, (_, i) => packed(shown(i - 1))) };
 }
 

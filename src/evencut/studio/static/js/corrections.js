@@ -1,5 +1,7 @@
 // Corrections by hand: points inside a lasso are held in a cluster, and the fit runs again around them.
 
+import { total } from "./agreement.js";
+import { swatch } from "./colours.js";
 import { attempt, h, many, notice, replace } from "./ui.js";
 
 export class Corrections {
@@ -21,11 +23,11 @@ export class Corrections {
     this.#drop();
   }
 
-  setSelection(mask, found) {
+  setSelection(mask) {
     this.mask = mask;
-    this.found = found;
-    this.#show(found);
-    this.points.selection?.show(mask, found);
+    this.found = mask ? total(mask) : 0;
+    this.#show(this.found);
+    this.points.selection?.show(mask);
   }
 
   /** The active side is another: what is said of the selected points is about its clusters. */
@@ -36,16 +38,14 @@ export class Corrections {
   #show(found) {
     const pane = this.points.panes?.[this.points.active];
     const parts = [h("div", { class: "card-head" }, h("h2", {}, "Correct by hand"))];
-    const lasso = h("button", { class: "small", onclick: () => this.points.setTool("lasso") }, "Take the lasso");
+    const lasso = h("button", { class: "small", onclick: () => this.points.look.setTool("lasso") }, "Take the lasso");
     parts.push(h("p", { class: "hint" }, "Draw around a few points and say where they belong; the others follow them in a new fit."), lasso);
     this.bar.hidden = !found;
     if (found) {
       const sizes = pane?.run?.facts.sizes ?? [];
-      const buttons = [...sizes.keys()].filter((label) => sizes[label]).slice(0, 12).map((label) => {
-        const button = h("button", { class: "small", "data-hold": String(label), onclick: () => this.hold(label) }, h("i", { class: "swatch" }), `cluster ${pane.nameOf(label)}`);
-        button.querySelector("i").style.background = pane.colourOf(label);
-        return button;
-      });
+      const buttons = [...sizes.keys()].filter((label) => sizes[label]).slice(0, 12).map((label) =>
+        h("button", { class: "small", "data-hold": String(label), onclick: () => this.hold(label) }, swatch(label), `cluster ${pane.nameOf(label)}`),
+      );
       replace(
         this.bar,
         h("span", {}, h("strong", {}, many(found, "point")), ` ${found === 1 ? "is" : "are"}, in the ${this.points.active === "a" ? "left" : "right"} clustering,`),
@@ -56,11 +56,7 @@ export class Corrections {
       );
     }
     if (this.list.length) {
-      const lines = this.list.slice(-6).map(({ label, n_rows }) => {
-        const line = h("li", {}, h("i", { class: "swatch" }), `${many(n_rows, "point")} held in cluster ${pane?.run ? pane.nameOf(label) : label}`);
-        line.querySelector("i").style.background = pane?.colourOf(label) ?? "";
-        return line;
-      });
+      const lines = this.list.slice(-6).map(({ label, n_rows }) => h("li", {}, swatch(label), `${many(n_rows, "point")} held in cluster ${pane?.run ? pane.nameOf(label) : label}`));
       parts.push(
         h("ul", { class: "held" }, lines),
         h("div", { class: "button-row" }, h("button", { class: "small", onclick: () => this.release(true) }, "Take the last back"), h("button", { class: "small", onclick: () => this.release(false) }, "Take all back")),
@@ -73,7 +69,7 @@ export class Corrections {
     this.mask = null;
     for (const pane of Object.values(this.points.panes ?? {})) pane.plot.setSelected(null);
     this.#show(0);
-    this.points.selection?.show(null, 0);
+    this.points.selection?.show(null);
   }
 
   /** Hold the selected points in a cluster and fit the active side again. */

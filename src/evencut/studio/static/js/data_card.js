@@ -1,8 +1,8 @@
 // Where points come from: an example, a file, a drop, the command line; and which columns are clustered by.
 
-import { count, h, notice, select } from "./ui.js";
+import { count, fileButton, h, notice, select } from "./ui.js";
 
-const ACCEPT = ".csv,.tsv,.txt,.data,.dat,.gz,.xlsx,.parquet,.pq,.npy";
+const ACCEPT = ".csv,.tsv,.txt,.data,.dat,.gz,.xlsx,.parquet,.pq,.npy,.h5ad";
 
 export class DataCard {
   constructor(points) {
@@ -11,7 +11,6 @@ export class DataCard {
     this.asked = 0;
     const examples = [["", "– choose –"], ...points.about.points.map((example) => [example.name, example.title])];
     this.examples = select(examples, "", (name) => name && this.example(name), { id: "example", "data-control": "example" });
-    this.file = h("input", { type: "file", accept: ACCEPT, class: "visually-hidden", id: "points-file", onchange: () => this.file.files[0] && this.upload(this.file.files[0]) });
     this.name = h("strong", { class: "data-name" }, "No points yet");
     this.size = h("span", { class: "quiet" });
     this.story = h("p", { class: "hint" });
@@ -19,14 +18,13 @@ export class DataCard {
     this.element = h(
       "section",
       { class: "card" },
-      h("div", { class: "card-head" }, h("h2", {}, "Points"), h("label", { class: "button small", for: "points-file", tabindex: "0" }, "Open a file"), this.file),
+      h("div", { class: "card-head" }, h("h2", {}, "Points"), fileButton("Open a file", "points-file", ACCEPT, ([file]) => this.upload(file))),
       h("div", { class: "data-line" }, this.name, this.size),
       h("div", { class: "field" }, h("div", { class: "field-head" }, h("label", { for: "example" }, "Example")), this.examples),
       this.story,
       this.columns,
-      h("p", { class: "hint" }, "Or drop a file of text, Excel, Parquet or NPY anywhere on the page, or paste rows of a spreadsheet. Nothing leaves this machine."),
+      h("p", { class: "hint" }, "Or drop a file of text, Excel, Parquet, AnnData or NPY anywhere on the page, or paste rows of a spreadsheet. Nothing leaves this machine."),
     );
-    this.element.querySelector("label.button").addEventListener("keydown", (event) => (event.key === "Enter" || event.key === " ") && this.file.click());
   }
 
   show(points) {
@@ -39,14 +37,12 @@ export class DataCard {
   }
 
   async example(name, settings = null) {
-    this.again = null;
-    await this.#load(() => this.points.api.post("/points/example", { name }), settings);
+    await this.#load(() => this.points.api.post("/points/example", { name }), null, settings);
   }
 
   async given(index, reading = null) {
     if (!reading) this.points.check.forget();
-    this.again = (said) => this.given(index, said);
-    await this.#load(() => this.points.api.post(`/points/given?${new URLSearchParams(reading ?? {})}`, { index }));
+    await this.#load(() => this.points.api.post(`/points/given?${new URLSearchParams(reading ?? {})}`, { index }), (said) => this.given(index, said));
   }
 
   /** Open a file; `reading` is what the user says about its header and its marks. */
@@ -59,20 +55,17 @@ export class DataCard {
     const show = (share) => this.points.work.show({ name: `Loading ${file.name}`, step: "", share });
     show(0);
     if (!reading) this.points.check.forget();
-    const before = this.points.points?.key;
-    await this.#load(() => this.points.api.upload("/points/upload", file, show, reading ?? {}));
-    this.file.value = "";
-    if (this.points.points?.key === before) return;
-    this.again = (said) => this.upload(file, said);
+    await this.#load(() => this.points.api.upload("/points/upload", file, show, reading ?? {}), (said) => this.upload(file, said));
   }
 
   /** Ask for points after those asked for before, so that the studio holds what was asked for last; only that is shown. */
-  async #load(ask, settings = null) {
+  async #load(ask, again, settings = null) {
     const turn = (this.asked += 1);
     try {
       const points = await (this.line = this.line.catch(() => {}).then(ask));
       this.points.work.show(null);
       if (turn !== this.asked) return;
+      this.again = again;
       for (const text of points.warnings) notice(text);
       await this.points.take(points, settings);
     } catch (error) {

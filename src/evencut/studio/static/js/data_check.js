@@ -1,12 +1,14 @@
 // What was read from a file, as it was understood: every guess is a switch, and nothing is left out without a word.
 
-import { h, keepFocus, many, notice, replace, select, short } from "./ui.js";
+import { h, keepFocus, many, notice, replace, row, select, table, written } from "./ui.js";
 
 const YES = [["", "found out"], ["true", "yes"], ["false", "no"]];
 const MARKS = [["", "found out"], [",", "comma"], [";", "semicolon"], ["\t", "tab"], ["|", "bar"]];
 const POINTS = [["", "found out"], [".", "point"], [",", "comma"]];
 const GAPS = [["drop", "are left out"], ["mean", "are filled with means"], ["neighbors", "are filled from similar rows"]];
-const WRITTEN = { "utf-16": "UTF-16", "latin-1": "Latin-1", gzip: "packed with gzip", excel: "the first sheet of an Excel workbook", blanks: "parted by blanks" };
+const ROLES = ["number", "category", "date", "identifier", "outcome", "leave out"].map((role) => [role, role]);
+const USED = new Set(["number", "category", "date"]);
+const WRITTEN = { "utf-16": "UTF-16", "latin-1": "Latin-1", gzip: "packed with gzip", excel: "an Excel workbook", blanks: "parted by blanks" };
 
 export class DataCheck {
   /** points: the half of the page; again(reading): reads the file anew. */
@@ -30,7 +32,7 @@ export class DataCheck {
 
   #switches(points) {
     const { reading, source } = points;
-    if (source.kind !== "csv") return h("p", { class: "hint" }, source.kind === "example" ? "An example that comes with the studio." : `Read as ${source.kind.toUpperCase()}.`);
+    if (source.kind !== "csv") return h("p", { class: "hint" }, source.kind === "example" ? "An example that comes with the studio." : `Read as ${source.kind === "cells" ? "AnnData: what is noted of each cell, then its genes" : source.kind.toUpperCase()}.`);
     const one = (name, title, options, now) => {
       const box = select(options, this.said[name] ?? "", (value) => this.#say(name, value), { "data-control": `read-${name}`, disabled: !this.again.can() });
       box.firstElementChild.textContent = `found out: ${options.find(([key]) => key === String(now))?.[1] ?? now}`;
@@ -39,6 +41,7 @@ export class DataCheck {
     return h(
       "div",
       { class: "button-row" },
+      reading.sheets?.length > 1 ? one("sheet", "Sheet", [["", ""], ...reading.sheets.map((name) => [name, name])], reading.sheet) : null,
       one("header", "First line names the columns", YES, reading.header),
       one("delimiter", "Cells are parted by a", MARKS, reading.delimiter),
       one("decimal", "Decimal", POINTS, reading.decimal),
@@ -72,17 +75,19 @@ export class DataCheck {
 
   #columns(points) {
     const chosen = new Set(points.chosen);
-    const row = (column) => {
+    const line = (column) => {
       const hidden = Boolean(this.word) && !column.name.toLowerCase().includes(this.word.trim().toLowerCase());
       const box = h("input", { type: "checkbox", checked: chosen.has(column.name), disabled: !column.usable, "data-column": column.name, "aria-label": `Group by ${column.name}`, onchange: () => this.#choose(points) });
-      return h("tr", { hidden }, h("td", {}, box), h("th", { scope: "row" }, column.name), h("td", { "data-role": column.name }, column.role), h("td", {}, column.missing ? many(column.missing, "gap") : ""), h("td", {}, column.why || (chosen.has(column.name) ? "" : "left out")));
+      return h("tr", { hidden }, h("td", {}, box), h("th", { scope: "row" }, column.name), h("td", {}, select(ROLES, column.role, (role) => this.#setRole(points, column, role), { "data-role": column.name, "aria-label": `${column.name} is a` })), h("td", {}, column.missing ? many(column.missing, "gap") : ""), h("td", {}, column.why || (chosen.has(column.name) ? "" : "left out")));
     };
     const gone = points.left_out.map(([name, why]) => h("tr", { class: "gone" }, h("td", {}), h("th", { scope: "row" }, name), h("td", { colspan: "3" }, `not read: ${why}`)));
-    return h(
-      "div",
-      { class: "table-scroll", tabindex: "0", role: "region", "aria-label": "Columns" },
-      h("table", { class: "column-table" }, h("thead", {}, h("tr", {}, ["by", "column", "is a", "gaps", "why"].map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, points.columns.map(row), gone)),
-    );
+    return table("Columns", ["by", "column", "is a", "gaps", "why"], [points.columns.map(line), gone], "column-table");
+  }
+
+  /** Another role: what is a number, a category or a date is used, the rest is left out. */
+  #setRole(points, { name }, role) {
+    const chosen = points.columns.map((column) => column.name).filter((known) => (known === name ? USED.has(role) : points.chosen.includes(known)));
+    this.points.chooseColumns(chosen.length ? chosen : points.chosen, points.missing, points.counts, { [name]: role });
   }
 
   #choose(points) {
@@ -94,11 +99,6 @@ export class DataCheck {
 
   #preview(points) {
     const names = points.columns.slice(0, 40).map(({ name }) => name);
-    const write = (value) => (typeof value === "number" && !Number.isInteger(value) ? short(value, 6) : String(value ?? "–"));
-    return h(
-      "div",
-      { class: "table-scroll", tabindex: "0", role: "region", "aria-label": "First rows" },
-      h("table", {}, h("thead", {}, h("tr", {}, names.map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, points.first_rows.map((row) => h("tr", {}, row.map((value) => h("td", {}, write(value))))))),
-    );
+    return table("First rows", names, points.first_rows.map((values) => row(values.map((value) => written(value, 6)))));
   }
 }

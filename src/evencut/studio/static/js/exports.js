@@ -1,6 +1,6 @@
 // What can be taken home from a clustering: labels, pictures, a report, and the code that makes it again.
 
-import { colourAt, groundColour, inkColour } from "./colours.js";
+import { clusterColour, colourAt, groundColour, inkColour } from "./colours.js";
 import { methodDetail } from "./controls.js";
 import { attempt, count, dialog, h, notice, recipeView, save } from "./ui.js";
 
@@ -32,7 +32,7 @@ async function png(pane) {
   pane.run.facts.sizes.slice(0, 12).forEach((size, label) => {
     if (!size) return;
     const text = `${pane.nameOf(label)}: ${count(size)}`;
-    pen.fillStyle = pane.colourOf(label);
+    pen.fillStyle = clusterColour(label);
     pen.beginPath();
     pen.arc(x + 5, 41, 5, 0, 7);
     pen.fill();

@@ -1,6 +1,6 @@
 // Clusterings of before, with small pictures; a click brings one back to the side that is chosen.
 
-import { byCluster, clusterColour, groundColour } from "./colours.js";
+import { byCluster, groundColour } from "./colours.js";
 import { methodDetail, methodTitle } from "./controls.js";
 import { Raster } from "./raster.js";
 import { h, replace } from "./ui.js";
@@ -66,7 +66,7 @@ export class KeptRuns {
     for (let i = 0; i < values.length; i++) places.set([xy[2 * i * every], xy[2 * i * every + 1]], 2 * i);
     const view = new View();
     view.setExtent(places);
-    const parts = [{ colours: byCluster(values, clusterColour) }];
+    const parts = [{ colours: byCluster(values) }];
     new Raster(canvas).paint({ width: WIDE, height: TALL, ground: groundColour(), xy: places, parts, map: view.map(WIDE, TALL, 6), radius: 1.2 });
   }
 }

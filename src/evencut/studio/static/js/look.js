@@ -4,6 +4,7 @@ import { isPlain } from "./groups.js";
 import { attempt, h, keepFocus, notice, replace, segmented, select } from "./ui.js";
 
 const DENSE_ROWS = 200000;
+const MAPPED_COLUMNS = 10; // of more, an overview shows little
 
 export class Look {
   /** points: the half of the page this belongs to. */
@@ -72,9 +73,15 @@ export class Look {
     this.showShading();
   }
 
+  /** Whether columns hold numbers and are used. */
+  canDraw(names) {
+    const { columns, chosen } = this.points.points;
+    return names.every((name) => chosen.includes(name) && columns.some((column) => column.number && column.name === name));
+  }
+
   defaultAxes() {
     const { chosen } = this.points.points;
-    return chosen.length === 2 ? [...chosen] : "pca";
+    return chosen.length === 2 && this.canDraw(chosen) ? [...chosen] : chosen.length > MAPPED_COLUMNS ? "map" : "pca";
   }
 
   setTool(tool) {
@@ -141,7 +148,7 @@ export class Look {
     };
     const flat = !Array.isArray(this.axes);
     const special = [["pca", "Overview"], ["space", "Overview in space"]];
-    if (points.chosen.length > 2) special.push(["tsne", "t-SNE"], ...(this.points.about.can.umap ? [["umap", "UMAP"]] : []));
+    if (points.chosen.length > 2) special.push(["map", "Map"], ["tsne", "t-SNE"], ...(this.points.about.can.umap ? [["umap", "UMAP"]] : []));
     const other = (x) => (numbers.find(([name]) => name !== x) ?? numbers[0])[0];
     const first = select([...special, ...numbers], flat ? this.axes : this.axes[0], (x) => change(special.some(([name]) => name === x) ? x : [x, flat ? other(x) : this.axes[1]]), { "aria-label": "Horizontal axis", title: "Horizontal axis", "data-control": "x" });
     const parts = [h("label", { class: "inline" }, h("span", { class: "word" }, "Axes"), first)];

@@ -145,11 +145,11 @@ class Studio {
     const view = (name, title) => [`Show ${title}`, "", () => points.dock.show(name)];
     const ofPoints = [
       ["Cluster", "", () => points.run(points.active)],
-      ["Diagnose the left", "", () => points.diagnose("a")],
-      ["Diagnose the right", "", () => points.diagnose("b")],
+      ["Diagnose the left", "", () => points.diagnosis.diagnose("a")],
+      ["Diagnose the right", "", () => points.diagnosis.diagnose("b")],
       ["Sweep all bandwidths", "", () => points.runSweep()],
       ["Mark the points that differ", "", () => points.compare.both && points.compare.mark()],
-      ["Lasso", "", () => points.setTool("lasso")],
+      ["Lasso", "", () => points.look.setTool("lasso")],
       ["Full screen", "F", () => points.look.toggleFull()],
       ["Fold the choices away", "", () => points.look.setSides(!points.look.sides)],
       ...[["one", "One plot"], ["two", "Two plots"], ["swipe", "Swipe between the two"]].map(([layout, title]) => [title, "", () => points.look.setLayout(layout)]),

@@ -1,9 +1,9 @@
 // One of the two clusterings side by side: its plot, its sizes, what is known of it, and what can be done with it.
 
-import { byCluster, byValue, clusterColour, packed, verdictColour, verdictTone } from "./colours.js";
+import { byCluster, byValue, clusterColour, packed, swatch, verdictColour, verdictTone } from "./colours.js";
 import { methodDetail, methodTitle } from "./controls.js";
 import { isPlain } from "./groups.js";
-import { highest, matchedPalette } from "./match.js";
+import { highest } from "./agreement.js";
 import { Plot } from "./plot.js";
 import { count, h, many, percent, replace, short, twoDigits } from "./ui.js";
 
@@ -44,7 +44,6 @@ export class Pane {
     this.verdict = h("button", { class: "verdict", hidden: true, onclick: () => on.diagnose() });
     this.sizes = h("div", { class: "sizes", role: "group", "aria-label": "Sizes of the clusters" });
     this.facts = h("p", { class: "facts", role: "status" });
-    this.palette = [];
     this.scale = h("div", { class: "colour-scale", hidden: true });
     this.element = h(
       "section",
@@ -74,7 +73,6 @@ export class Pane {
     this.previewed = null;
     this.only = null;
     this.values = null;
-    this.palette = Int32Array.from({ length: highest(labels) }, (_, i) => i);
     this.setReport(null);
     this.showTitle();
     this.#paint();
@@ -90,10 +88,6 @@ export class Pane {
     this.detail.textContent = kind === "column" ? "labels from the file" : plain ? many(facts.n_clusters, "group") : methodDetail(method, facts);
   }
 
-  colourOf(label) {
-    return clusterColour(label < 0 ? label : (this.palette[label] ?? label));
-  }
-
   /** What a cluster is called: by the user, by the file, or by its number. */
   nameOf(label) {
     return this.on.names(this.run)[label] || this.run.facts.names?.[label] || String(label);
@@ -101,29 +95,27 @@ export class Pane {
 
   /** Colours of the points by cluster. */
   colours() {
-    return byCluster(this.labels, (label) => this.colourOf(label), this.only);
+    return byCluster(this.labels, this.only);
   }
 
   /** What a method would give, while the user drags: labels of a sample, which every point follows. */
   preview(labels, follows, weights) {
-    const before = this.previewed ?? this.#labelsOf(follows, labels.length);
-    const palette = matchedPalette(before.labels, before.palette, labels);
-    this.previewed = { labels, palette };
-    const colourOf = (label) => clusterColour(label < 0 ? label : palette[label]);
-    const table = Uint32Array.from({ length: labels.length + 1 }, (_, i) => packed(colourOf(i ? labels[i - 1] : -1)));
+    this.previewed = labels;
+    const table = Uint32Array.from({ length: labels.length + 1 }, (_, i) => packed(clusterColour(i ? labels[i - 1] : -1)));
     this.plot.marks = [];
     this.plot.setColours({ index: follows, table }, true);
     const sizes = new Array(highest(labels)).fill(0);
     labels.forEach((label, i) => label >= 0 && (sizes[label] += weights[i]));
-    this.#showChips(sizes, 0, colourOf, String);
+    this.#showChips(sizes, 0, String);
     this.facts.textContent = follows.length > labels.length ? `a sample of ${labels.length} while you drag; all points when you let go` : "while you drag";
   }
 
-  /** The labels of the run at the sample's points, to begin with its colours. */
-  #labelsOf(follows, n) {
+  /** The labels that are shown at the `n` points of a sample: a preview goes on with their numbers. */
+  labelsAt(follows, n) {
+    if (this.previewed) return this.previewed;
     const labels = new Int32Array(n).fill(-1);
     if (this.labels) for (let i = 0; i < follows.length; i++) if (follows[i] >= 0 && labels[follows[i]] < 0) labels[follows[i]] = this.labels[i];
-    return { labels, palette: this.palette };
+    return labels;
   }
 
   /** How far it agrees with the other side; null where there is none. */
@@ -136,7 +128,6 @@ export class Pane {
     this.run = null;
     this.labels = null;
     this.previewed = null;
-    this.palette = [];
     this.plot.setMarks([]);
     this.showTitle();
     replace(this.sizes);
@@ -174,12 +165,11 @@ export class Pane {
     if (!this.xy) return;
     if (this.values?.names) {
       const { values, name, names } = this.values;
-      this.plot.setColours(byCluster(values, clusterColour));
+      this.plot.setColours(byCluster(values));
       this.plot.setMarks([]);
       const used = new Set(values);
-      const chips = [...names.keys(), -1].filter((code) => used.has(code)).map((code) => h("span", { class: "category" }, h("i", { class: "swatch", "data-code": String(code) }), names[code] ?? "no value"));
+      const chips = [...names.keys(), -1].filter((code) => used.has(code)).map((code) => h("span", { class: "category" }, swatch(code), names[code] ?? "no value"));
       replace(this.scale, h("span", {}, `${name}:`), chips.length > MOST_MARKS ? many(chips.length, "value") : chips);
-      for (const chip of this.scale.querySelectorAll("i")) chip.style.background = clusterColour(Number(chip.dataset.code));
       this.scale.hidden = false;
       return;
     }
@@ -211,23 +201,17 @@ export class Pane {
 
   #showSizes() {
     const { sizes, n_noise } = this.run.facts;
-    this.#showChips(sizes, n_noise, (label) => this.colourOf(label), (label) => this.nameOf(label));
+    this.#showChips(sizes, n_noise, (label) => this.nameOf(label));
   }
 
-  #showChips(sizes, n_noise, colourOf, nameOf) {
+  #showChips(sizes, n_noise, nameOf) {
     const total = sizes.reduce((a, b) => a + b, 0) + n_noise || 1;
     const order = sizes.map((size, label) => [label, size]).filter(([, size]) => size).sort((a, b) => b[1] - a[1]);
     const bars = order.map(([label, size]) => {
       const text = nameOf(label);
       const title = `Cluster ${text}: ${many(size, "point")}, ${percent(size / total)}. Click to bring it out.`;
-      const bar = h(
-        "button",
-        { class: "size", "aria-pressed": String(this.only === label), title, onclick: () => this.run && this.bringOut(label) },
-        h("i", { class: "swatch" }),
-        h("span", {}, `${text}: ${count(size)}`),
-      );
-      bar.querySelector("i").style.background = colourOf(label);
-      return bar;
+      const on = { "aria-pressed": String(this.only === label), onclick: () => this.run && this.bringOut(label) };
+      return h("button", { class: "size", title, ...on }, swatch(label), h("span", {}, `${text}: ${count(size)}`));
     });
     if (n_noise) bars.push(h("span", { class: "size-rest" }, `in none: ${count(n_noise)}`));
     replace(this.sizes, bars);

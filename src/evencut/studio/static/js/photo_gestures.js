@@ -1,5 +1,7 @@
 // Hands on a photo: boxes, clicks and strokes; two fingers zoom and never draw; keys do all of it, too.
 
+import { ARROWS } from "./ui.js";
+
 const CLICK_PX = 5;
 const HANDLE_PX = 14;
 const REST_MS = 220;
@@ -125,8 +127,6 @@ function send(stage, prompt, adjusted = false) {
   stage.request();
   if (prompt) stage.on.prompt(prompt, adjusted);
 }
-
-const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 /** Arrow keys move a cross, Enter clicks, X takes away, B begins and ends a box; with Shift the arrows move the view. */
 function key(stage, event) {

@@ -1,6 +1,6 @@
 // The objects of a photo: each named and coloured, one of them worked on; a box or a first click begins a new one.
 
-import { clusterColour } from "./colours.js";
+import { swatch } from "./colours.js";
 import { h, percent, replace } from "./ui.js";
 
 export class ObjectList {
@@ -46,9 +46,7 @@ export class ObjectList {
 
   #row({ object, name, share }, place) {
     const { photos } = this;
-    const swatch = h("i", { class: "swatch" });
-    swatch.style.background = clusterColour(place);
-    const choose = h("button", { class: "plain", "data-object": String(object), "aria-pressed": String(object === this.active), "aria-label": `Work on ${name}`, onclick: () => this.#work(object) }, swatch);
+    const choose = h("button", { class: "plain", "data-object": String(object), "aria-pressed": String(object === this.active), "aria-label": `Work on ${name}`, onclick: () => this.#work(object) }, swatch(place));
     const written = h("input", {
       type: "text",
       value: name,

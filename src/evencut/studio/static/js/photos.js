@@ -3,7 +3,7 @@
 import { photoExportDialog } from "./photo_exports.js";
 import { ObjectList } from "./photo_objects.js";
 import { PhotoStage } from "./photo_stage.js";
-import { attempt, field, h, many, notice, percent, replace, segmented, select, short } from "./ui.js";
+import { attempt, field, fileButton, h, many, notice, percent, replace, segmented, select, short } from "./ui.js";
 
 const ACCEPT = "image/png,image/jpeg,image/webp,image/tiff,.tif,.tiff";
 
@@ -29,7 +29,6 @@ export class Photos {
   #build() {
     const examples = [["", "– choose –"], ...this.about.photos.map((photo) => [photo.name, photo.title])];
     this.examples = select(examples, "", (name) => name && this.example(name), { id: "photo-example", "data-control": "photo-example" });
-    this.file = h("input", { type: "file", accept: ACCEPT, multiple: true, class: "visually-hidden", id: "photo-file", onchange: () => this.file.files.length && this.open([...this.file.files]) });
     this.name = h("strong", { class: "data-name" }, "No photo yet");
     this.size = h("span", { class: "quiet" });
     this.turn = h("div", { class: "button-row", hidden: true });
@@ -41,15 +40,13 @@ export class Photos {
     this.shown = segmented("Show", [["contour", "Contour"], ["mask", "Mask"], ["cutout", "Cut-out"]], "contour", (how) => this.stage.setShown(how));
     this.facts = h("p", { class: "facts", role: "status" });
     this.spoken = h("p", { class: "visually-hidden", role: "status" });
-    const label = h("label", { class: "button small", for: "photo-file", tabindex: "0" }, "Open photos");
-    label.addEventListener("keydown", (event) => (event.key === "Enter" || event.key === " ") && this.file.click());
     const sidebar = h(
       "aside",
       { class: "sidebar", "aria-label": "Choices for photos" },
       h(
         "section",
         { class: "card" },
-        h("div", { class: "card-head" }, h("h2", {}, "Photo"), label, this.file),
+        h("div", { class: "card-head" }, h("h2", {}, "Photo"), fileButton("Open photos", "photo-file", ACCEPT, (files) => this.open(files), true)),
         h("div", { class: "data-line" }, this.name, this.size),
         this.turn,
         h("div", { class: "field" }, h("div", { class: "field-head" }, h("label", { for: "photo-example" }, "Example")), this.examples),
@@ -93,7 +90,6 @@ export class Photos {
   /** Open photos: the first is shown, next and previous turn to the others. */
   async open(files) {
     await this.openAlbum(files.map((file) => ({ file, name: file.name, key: null, page: 0 })), 0);
-    this.file.value = "";
   }
 
   /** Photos that come from files of the page (`file`) or of the command line (`given`), and one to begin with. */

@@ -2,7 +2,7 @@
 
 import { clusterColour, groundColour, inkColour, packed } from "./colours.js";
 import { listen } from "./plot_gestures.js";
-import { paintOver } from "./plot_over.js";
+import { outline, paintOver } from "./plot_over.js";
 import { Raster } from "./raster.js";
 import { h } from "./ui.js";
 import { openWebGL } from "./webgl.js";
@@ -15,13 +15,14 @@ const DRAG_REST_MS = 700;
 const HOVER_PX = 14;
 
 export class Plot {
-  /** view: shared. on: {hover(row, event), lasso(mask, count), leave()}. */
+  /** view: shared. on: {hover(row, event), leave(), pick(row), lasso(mask)}. */
   constructor(view, name, on) {
     this.view = view;
     this.on = on;
     this.tool = "pan";
     this.points = null;
     this.selected = null;
+    this.hovered = null;
     this.over = h("canvas", {
       class: "plot-over",
       tabindex: "0",
@@ -170,28 +171,22 @@ export class Plot {
     return best;
   }
 
-  /** The points inside a path: the path is filled once, and every point looks up its pixel. */
+  /** A byte a point, 1 inside a path: the path is filled once, and every point looks up its pixel. */
   inside(path) {
     const paper = new OffscreenCanvas(this.over.width, this.over.height);
     const pen = paper.getContext("2d", { willReadFrequently: true });
     pen.scale(this.ratio, this.ratio);
-    pen.beginPath();
-    path.forEach(([x, y], i) => (i ? pen.lineTo(x, y) : pen.moveTo(x, y)));
-    pen.closePath();
+    outline(pen, path);
     pen.fill();
     const alpha = pen.getImageData(0, 0, paper.width, paper.height).data;
     const mask = new Uint8Array(this.points.length / 2);
     const { sx, sy, tx, ty } = this.map;
-    let found = 0;
     for (let i = 0; i < mask.length; i++) {
       const x = this.points[2 * i] * sx + tx;
       const y = this.points[2 * i + 1] * sy + ty;
-      if (x >= 0 && y >= 0 && x < paper.width && y < paper.height && alpha[4 * ((y | 0) * paper.width + (x | 0)) + 3] > 127) {
-        mask[i] = 1;
-        found += 1;
-      }
+      if (x >= 0 && y >= 0 && x < paper.width && y < paper.height && alpha[4 * ((y | 0) * paper.width + (x | 0)) + 3] > 127) mask[i] = 1;
     }
-    return { mask, found };
+    return mask;
   }
 
   hoverAt(now, event) {
@@ -219,8 +214,8 @@ export class Plot {
   #take(row, event) {
     this.hovered = row;
     paintOver(this, this.over.width, this.over.height);
-    if (row === null) this.on.leave?.();
-    else this.on.hover?.(row, event);
+    if (row === null) this.on.leave();
+    else this.on.hover(row, event);
   }
 
   /** The point that lies best in a direction: near, and not far off to the side. */
@@ -246,9 +241,6 @@ export class Plot {
   unhover() {
     this.walking = false;
     cancelAnimationFrame(this.hoverAsked);
-    if (this.hovered === null || this.hovered === undefined) return;
-    this.hovered = null;
-    this.on.leave?.();
-    if (this.map) paintOver(this, this.over.width, this.over.height);
+    if (this.hovered !== null) this.#take(null);
   }
 }

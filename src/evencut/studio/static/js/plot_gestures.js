@@ -1,5 +1,7 @@
 // Hands on a plot: pan, pinch, lasso, turn; a tap or a pointer shows a row; keys do all of it, too.
 
+import { ARROWS } from "./ui.js";
+
 const TAP_PX = 8;
 
 export function listen(plot) {
@@ -35,7 +37,7 @@ export function listen(plot) {
     if (!fingers.delete(event.pointerId)) return;
     if (plot.path) finishLasso(plot);
     else if (tap && event.type === "pointerup" && event.pointerType === "touch") plot.hoverAt(tap, event);
-    else if (tap && event.type === "pointerup" && plot.hovered !== null && plot.hovered !== undefined) plot.on.pick?.(plot.hovered);
+    else if (tap && event.type === "pointerup" && plot.hovered !== null) plot.on.pick(plot.hovered);
     plot.request(false);
   };
   over.addEventListener("pointerup", up);
@@ -65,9 +67,7 @@ function move(plot, before, now, panning) {
 function finishLasso(plot) {
   const { path } = plot;
   plot.path = null;
-  if (path.length <= 4) return plot.on.lasso?.(null, 0);
-  const { mask, found } = plot.inside(path);
-  plot.on.lasso?.(found ? mask : null, found);
+  plot.on.lasso(path.length > 4 ? plot.inside(path) : null);
 }
 
 function pinch(plot, fingers, id, now) {
@@ -79,8 +79,6 @@ function pinch(plot, fingers, id, now) {
   plot.view.pan(old[0] - middle[0], old[1] - middle[1]);
   plot.view.zoomAt(far(now, other) / Math.max(1, far(before, other)), ...middle);
 }
-
-const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 function key(plot, event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -96,7 +94,7 @@ function key(plot, event) {
   else if (event.key === "0") view.reset();
   else if (event.key === "Escape") {
     plot.unhover();
-    plot.on.lasso?.(null, 0);
+    plot.on.lasso(null);
   } else return;
   event.preventDefault();
 }

@@ -25,7 +25,20 @@ export function paintOver(plot, width, height) {
   paintMarks(pen, plot);
   if (plot.swipe) paintSwipe(pen, plot, width / ratio, height / ratio);
   if (plot.path) paintLasso(pen, plot.path);
-  if (plot.hovered !== null && plot.hovered !== undefined) paintHovered(pen, plot);
+  if (plot.hovered !== null) paintHovered(pen, plot);
+}
+
+function write(pen, text, x, y, align, baseline) {
+  pen.textAlign = align;
+  pen.textBaseline = baseline;
+  pen.fillText(text, x, y);
+}
+
+/** Begin a closed path along the corners. */
+export function outline(pen, corners) {
+  pen.beginPath();
+  corners.forEach(([x, y], i) => (i ? pen.lineTo(x, y) : pen.moveTo(x, y)));
+  pen.closePath();
 }
 
 function paintContours(pen, plot, width, height) {
@@ -48,11 +61,8 @@ function paintSwipe(pen, plot, width, height) {
   pen.stroke();
   pen.font = "600 12px system-ui, sans-serif";
   pen.fillStyle = inkColour();
-  pen.textBaseline = "top";
-  pen.textAlign = "right";
-  pen.fillText("left", x - 8, 8);
-  pen.textAlign = "left";
-  pen.fillText("right", x + 8, 8);
+  write(pen, "left", x - 8, 8, "right", "top");
+  write(pen, "right", x + 8, 8, "left", "top");
 }
 
 function paintHovered(pen, plot) {
@@ -71,36 +81,24 @@ function paintAxes(pen, plot, width, height) {
   const colour = getComputedStyle(plot.element).color;
   pen.font = "11px system-ui, sans-serif";
   pen.fillStyle = colour;
-  pen.strokeStyle = colour;
   const named = pen.measureText(names[0].slice(0, 30)).width + 34;
   pen.globalAlpha = 0.75;
   const xAt = (value) => (((value - middle[0]) / unit[0]) * sx + tx) / ratio;
   const yAt = (value) => (((value - middle[1]) / unit[1]) * sy + ty) / ratio;
   const xOf = (pixel) => ((pixel * ratio - tx) / sx) * unit[0] + middle[0];
   const yOf = (pixel) => ((pixel * ratio - ty) / sy) * unit[1] + middle[1];
-  pen.lineWidth = 1;
-  pen.textAlign = "center";
-  pen.textBaseline = "bottom";
   for (const value of ticks(xOf(0), xOf(width), Math.max(2, width / 110))) {
     const x = xAt(value);
-    if (x < 36 || x > width - named) continue;
-    pen.fillText(short(value, 4), x, height - 4);
+    if (x >= 36 && x <= width - named) write(pen, short(value, 4), x, height - 4, "center", "bottom");
   }
-  pen.textAlign = "left";
-  pen.textBaseline = "middle";
   for (const value of ticks(yOf(height), yOf(0), Math.max(2, height / 90))) {
     const y = yAt(value);
-    if (y < 24 || y > height - 24) continue;
-    pen.fillText(short(value, 4), 5, y);
+    if (y >= 24 && y <= height - 24) write(pen, short(value, 4), 5, y, "left", "middle");
   }
   pen.globalAlpha = 1;
   pen.font = "600 11px system-ui, sans-serif";
-  pen.textAlign = "right";
-  pen.textBaseline = "bottom";
-  pen.fillText(names[0].slice(0, 30), width - 6, height - 4);
-  pen.textAlign = "left";
-  pen.textBaseline = "top";
-  pen.fillText(names[1].slice(0, 30), 5, 5);
+  write(pen, names[0].slice(0, 30), width - 6, height - 4, "right", "bottom");
+  write(pen, names[1].slice(0, 30), 5, 5, "left", "top");
 }
 
 /** Names of clusters: letters with a rim, no plate, so that the points under them stay in sight. */
@@ -125,9 +123,7 @@ function paintLasso(pen, path) {
   pen.strokeStyle = inkColour();
   pen.lineWidth = 1.5;
   pen.setLineDash([5, 4]);
-  pen.beginPath();
-  path.forEach(([x, y], i) => (i ? pen.lineTo(x, y) : pen.moveTo(x, y)));
-  pen.closePath();
+  outline(pen, path);
   pen.stroke();
   pen.globalAlpha = 0.08;
   pen.fillStyle = inkColour();

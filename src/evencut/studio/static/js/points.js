@@ -13,7 +13,6 @@ import { exportDialog } from "./exports.js";
 import { KeptRuns } from "./kept_runs.js";
 import { Groups, isPlain } from "./groups.js";
 import { Look } from "./look.js";
-import { confusion } from "./match.js";
 import { Pane } from "./pane.js";
 import { Previewer } from "./preview.js";
 import { selectionView } from "./report.js";
@@ -24,6 +23,7 @@ import { attempt, count, h, later, notice, replace, segmented } from "./ui.js";
 import { View } from "./view.js";
 
 const LIVE_ROWS = 20000; // up to here every choice clusters at once
+const SLOW = new Set(["map", "tsne", "umap"]);
 const GROUPED_ROWS = 250000; // and up to here a file that was opened is clustered by itself
 
 export class Points {
@@ -41,13 +41,13 @@ export class Points {
     for (const key of ["a", "b"]) {
       this.panes[key] = new Pane(key, key === "a" ? "Left" : "Right", this.view, {
         focus: () => this.setActive(key),
-        diagnose: () => this.diagnose(key),
+        diagnose: () => this.diagnosis.diagnose(key),
         exports: () => exportDialog(this.api, this.panes[key]),
         names: (run) => this.names[run.id] ?? {},
         hover: (row, event) => this.tip.show(row, event),
         leave: () => this.tip.hide(),
         pick: (row) => this.pick(row),
-        lasso: (mask, found) => this.select(mask, found),
+        lasso: (mask) => this.select(mask),
       });
     }
     this.data = new DataCard(this);
@@ -56,7 +56,7 @@ export class Points {
     this.form = new MethodForm((method, column) => this.#changed(method, column));
     this.sweep = new Sweep({ drag: (sigma) => this.#drag(sigma), drop: () => this.#drop(), sweep: () => this.runSweep() });
     this.corrections = new Corrections(this);
-    this.previews = new Previewer(this.api, (key, ...found) => this.panes[key].preview(...found));
+    this.previews = new Previewer(this.api, this.panes);
     this.look = new Look(this);
     this.compare = new Compare(this);
     this.kept = new KeptRuns(this.api, (run) => this.showKept(run));
@@ -160,7 +160,7 @@ export class Points {
     this.kept.set(state.runs ?? []);
     this.sweep.setResult(state.sweep ?? null);
     this.look.restore(page.look);
-    if (!same || before !== JSON.stringify(this.look.axes)) await this.place();
+    if (!same || before !== JSON.stringify(this.look.axes)) await this.place(true);
     for (const key of ["a", "b"]) {
       if (state.panes[key]) await this.#put(key, state.panes[key]);
       else this.panes[key].clear();
@@ -184,11 +184,11 @@ export class Points {
     this.view.reset();
   }
 
-  async chooseColumns(columns, missing = this.points.missing, counts = this.points.counts) {
+  async chooseColumns(columns, missing = this.points.missing, counts = this.points.counts, roles = {}) {
     try {
-      this.setPoints(await this.api.put("/points/columns", { columns, missing, counts }));
+      this.setPoints(await this.api.put("/points/columns", { columns, missing, counts, roles }));
       const { axes } = this.look;
-      if (Array.isArray(axes) ? !axes.every((name) => columns.includes(name)) : axes === "pca") this.look.axes = this.look.defaultAxes();
+      if (Array.isArray(axes) ? !this.look.canDraw(axes) : ["pca", "map"].includes(axes)) this.look.axes = this.look.defaultAxes();
       this.look.showAxes();
       await this.place();
       if (this.#isLive()) await Promise.all((isPlain() ? ["b"] : ["a", "b"]).map((key) => this.run(key, null)));
@@ -200,14 +200,31 @@ export class Points {
     }
   }
 
-  /** Ask where the points lie along the axes chosen, and draw them there. */
-  async place() {
+  /** Draw the points along the axes chosen; what takes a while follows an overview, and may be stopped. */
+  async place(atOnce = false) {
     const { axes } = this.look;
     const turn = (this.placed = (this.placed ?? 0) + 1);
+    if (atOnce || !SLOW.has(axes)) return this.#drawAlong(axes, turn);
+    const { key } = this.points;
+    if (this.drawn !== key) await this.#drawAlong("pca", turn);
+    try {
+      await this.work.run("Drawing the map", () => this.api.post("/points/plane", { embedding: axes }));
+      if (turn === this.placed) await this.#drawAlong(axes, turn);
+    } catch (error) {
+      if (error.status !== "cancelled") throw error;
+      if (turn !== this.placed) return;
+      this.look.axes = "pca";
+      this.look.showAxes();
+      await this.#drawAlong("pca", turn);
+    }
+  }
+
+  async #drawAlong(axes, turn) {
     const space = axes === "space";
     const query = Array.isArray(axes) ? `?x=${encodeURIComponent(axes[0])}&y=${encodeURIComponent(axes[1])}` : space ? "?n_axes=3" : `?embedding=${axes}`;
     const { values, about } = await this.api.array(`/points/plane${query}`, Float32Array);
     if (turn !== this.placed) return; // other axes were chosen since: their answer is on its way, or there
+    this.drawn = this.points.key;
     this.xy = this.view.setSpace(space ? values : null) ?? values;
     if (space) this.view.extent = [1.2, 1.2];
     else this.view.setExtent(values);
@@ -344,23 +361,14 @@ export class Points {
     });
   }
 
-  /** A clustering that was changed by hand takes its place; names go where most points of their clusters are. */
-  async showEdited(key, run, what) {
+  /** A clustering that was changed by hand takes its place; clusters that were merged into one keep their names. */
+  async showEdited(key, run, what, merged = []) {
     const pane = this.panes[key];
-    const { labels } = pane;
-    const named = pane.run.facts.sizes.map((size, label) => (size ? pane.nameOf(label) : null));
-    await this.#put(key, run);
-    const { columns, counts } = confusion(labels, pane.labels);
-    const names = {};
-    named.forEach((name, label) => {
-      if (name === null || name === String(label)) return;
-      const shares = counts.subarray(label * columns, (label + 1) * columns);
-      const to = shares.indexOf(Math.max(...shares));
-      names[to] = (names[to] ? `${names[to]} + ${name}` : name).slice(0, 60);
-    });
+    const names = { ...this.names[pane.run.id] };
+    const known = merged.map((label) => pane.nameOf(label)).filter((name, i) => name !== String(merged[i]));
+    if (known.length) names[merged[0]] = known.join(" + ").slice(0, 60);
     this.names = { ...this.names, [run.id]: names };
-    pane.repaint();
-    this.#showDock();
+    await this.#show(key, run);
     this.kept.add(run);
     this.remember(what);
   }
@@ -395,10 +403,6 @@ export class Points {
 
   // ---- diagnosis and sweep ----
 
-  diagnose(key) {
-    return this.diagnosis.diagnose(key);
-  }
-
   async runSweep() {
     const key = this.#bandwidthSide() ?? this.active;
     const method = this.methods[key];
@@ -414,14 +418,11 @@ export class Points {
 
   // ---- view ----
 
-  setTool(tool) {
-    this.look.setTool(tool);
-  }
-
-  /** Select points (a byte each), or none with null. */
-  select(mask, found) {
-    for (const pane of Object.values(this.panes)) pane.plot.setSelected(mask);
-    this.corrections.setSelection(mask, found);
+  /** Select points (a byte each); none with null, or where no byte is set. */
+  select(mask) {
+    const selected = mask?.includes(1) ? mask : null;
+    for (const pane of Object.values(this.panes)) pane.plot.setSelected(selected);
+    this.corrections.setSelection(selected);
   }
 
   /** Select a point with those nearest to it. */
@@ -430,7 +431,7 @@ export class Points {
       const { neighbors } = await this.api.get(`/points/rows/${row}/neighbors`);
       const mask = new Uint8Array(this.rows);
       for (const one of [row, ...neighbors]) mask[one] = 1;
-      this.select(mask, 1 + neighbors.length);
+      this.select(mask);
     });
   }
 

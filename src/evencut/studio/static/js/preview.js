@@ -1,12 +1,10 @@
 // While the user drags: a sample is clustered again and again, and every point follows the sample's point next to it.
 
-import { highest } from "./match.js";
+import { highest } from "./agreement.js";
 
 export class Previewer {
-  /** paint(key, labels of the sample, followed by each row, rows that follow each) */
-  constructor(api, paint) {
-    this.api = api;
-    this.paint = paint;
+  constructor(api, panes) {
+    Object.assign(this, { api, panes });
     this.shown = 0;
   }
 
@@ -32,7 +30,7 @@ export class Previewer {
         // The studio makes the next answer while this one is painted.
         answer = this.#request();
         answer?.catch(() => {});
-        this.paint(found.key, found.values, this.follows, this.weights);
+        this.panes[found.key].preview(found.values, this.follows, this.weights);
         this.shown += 1;
       }
     } catch {
@@ -51,7 +49,8 @@ export class Previewer {
 
   async #answer({ key, method }) {
     await this.#load();
-    const { values } = await this.api.askArray("/preview", { method }, Int32Array);
+    const before = [...this.panes[key].labelsAt(this.follows, this.weights.length)];
+    const { values } = await this.api.askArray("/preview", { method, before }, Int32Array);
     return { key, values };
   }
 

@@ -1,7 +1,7 @@
 // A diagnosis in words and pictures: the verdict, the evidence for every cluster, and the cure.
 
-import { verdictColour, verdictTone } from "./colours.js";
-import { codeBlock, h, percent, s, short } from "./ui.js";
+import { clusterColour, swatch, verdictColour, verdictTone } from "./colours.js";
+import { codeBlock, h, percent, row, s, short, table } from "./ui.js";
 
 const WIDE = 132;
 const TALL = 46;
@@ -26,24 +26,21 @@ function profile(sides, colour) {
 }
 
 /** The report as an element; `apply(method)` puts the cure to work. */
-export function reportView(found, side, pane, apply) {
-  const { report, headline, summary, profiles, cure } = found;
+export function reportView({ report, headline, summary, profiles, cure }, side, pane, apply) {
   const tone = verdictTone(report);
-  const rows = report.clusters.map((row, i) => {
-    const label = Number(row.label);
-    const swatch = h("i", { class: "swatch" });
-    swatch.style.background = pane.colourOf(label);
-    const verdict = h("td", {}, h("span", { class: "dot" }), `${row.verdict} (${percent(row.confidence)})`);
-    verdict.querySelector(".dot").style.background = verdictColour(row.verdict);
+  const rows = report.clusters.map((found, i) => {
+    const label = Number(found.label);
+    const verdict = h("td", {}, h("span", { class: "dot" }), `${found.verdict} (${percent(found.confidence)})`);
+    verdict.querySelector(".dot").style.background = verdictColour(found.verdict);
     return h(
       "tr",
       {},
-      h("th", { scope: "row" }, swatch, pane.nameOf(label)),
-      h("td", {}, String(row.size)),
-      h("td", {}, `${percent(row.density)}`),
-      h("td", {}, row.neighbor === null ? "none" : short(row.border_density, 2)),
-      h("td", {}, short(row.conductance, 2)),
-      h("td", {}, profile(profiles[i], pane.colourOf(label))),
+      h("th", { scope: "row" }, swatch(label), pane.nameOf(label)),
+      h("td", {}, String(found.size)),
+      h("td", {}, `${percent(found.density)}`),
+      h("td", {}, found.neighbor === null ? "none" : short(found.border_density, 2)),
+      h("td", {}, short(found.conductance, 2)),
+      h("td", {}, profile(profiles[i], clusterColour(label))),
       verdict,
     );
   });
@@ -64,11 +61,7 @@ export function reportView(found, side, pane, apply) {
     { class: "report" },
     h("div", { class: "report-head" }, h("h3", { class: tone }, `${side === "left" ? "Left" : "Right"}: ${headline}`), cureButton),
     h("div", { class: "advice" }, ...report.advice.split("\n").map((line) => h("p", {}, line)), report.code ? codeBlock(report.code, "advised line") : null),
-    h(
-      "div",
-      { class: "table-scroll", tabindex: "0", role: "region", "aria-label": "Evidence for every cluster" },
-      h("table", {}, h("thead", {}, h("tr", {}, heads.map(([text, title]) => h("th", { scope: "col", title: title || null }, text)))), h("tbody", {}, rows)),
-    ),
+    table("Evidence for every cluster", heads.map(([text, title]) => h("th", { scope: "col", title: title || null }, text)), rows),
     h("div", { class: "quiet" }, ...summary.map((line) => h("p", {}, line))),
   );
 }
@@ -79,11 +72,9 @@ export function selectionView(run) {
     return h("p", { class: "hint" }, "The table of candidates appears where the kernel or the number of clusters is chosen automatically.");
   }
   const write = (cell) => (typeof cell === "number" ? short(cell, 4) : String(cell ?? "–"));
-  const table = ({ name, columns, rows }) => {
+  const titled = ({ name, columns, rows }) => {
     const title = name === "numbers" ? "Numbers of clusters compared, best first" : "Candidates compared, best first";
-    const head = h("thead", {}, h("tr", {}, columns.map((column) => h("th", { scope: "col" }, column.replaceAll("_", " ")))));
-    const body = h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell) => h("td", {}, write(cell))))));
-    return h("div", { class: "table-scroll", tabindex: "0", role: "region", "aria-label": name }, h("h4", {}, title), h("table", {}, head, body));
+    return [h("h4", {}, title), table(name, columns.map((column) => column.replaceAll("_", " ")), rows.map((cells) => row(cells.map(write))))];
   };
-  return h("div", { class: "selection" }, run.facts.selection.map(table));
+  return h("div", { class: "selection" }, run.facts.selection.map(titled));
 }

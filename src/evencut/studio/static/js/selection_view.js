@@ -1,7 +1,7 @@
 // The selected points: their rows as a table, and how they lie in each column against all points.
 
 import { inkColour } from "./colours.js";
-import { attempt, count, h, notice, replace, save, short } from "./ui.js";
+import { attempt, count, h, notice, replace, row, save, table, written } from "./ui.js";
 
 const ROWS = 60;
 const COLUMNS = 12;
@@ -11,15 +11,13 @@ export class SelectionView {
   constructor(points) {
     this.points = points;
     this.mask = null;
-    this.found = 0;
     this.ranges = {}; // by column: what was dragged in its histogram
     this.element = h("div", { class: "dock-view selected" });
     this.fill();
   }
 
-  show(mask, found) {
+  show(mask) {
     this.mask = mask;
-    this.found = found;
     if (this.points.dock?.shown === "selected") this.fill();
   }
 
@@ -46,17 +44,12 @@ export class SelectionView {
       const { columns, rows: cells } = await this.points.api.get(`/points/rows?${shown.map((row) => `at=${row}`).join("&")}`);
       const histograms = await this.#histograms();
       if (this.mask !== mask) return;
-      const write = (value) => (typeof value === "number" && !Number.isInteger(value) ? short(value, 5) : String(value ?? "–"));
       replace(
         this.element,
         search,
         h("div", { class: "histograms" }, histograms),
         h("p", { class: "hint" }, `${count(rows.length)} points selected${rows.length > ROWS ? `, the first ${ROWS} below` : ""}. `, h("button", { class: "small", onclick: () => save(`row\n${rows.join("\n")}\n`, "selected.csv", "text/csv") }, "Save their numbers")),
-        h(
-          "div",
-          { class: "table-scroll", tabindex: "0", role: "region", "aria-label": "Selected rows" },
-          h("table", {}, h("thead", {}, h("tr", {}, ["row", ...columns].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, cells.map((row) => h("tr", {}, row.map((value) => h("td", {}, write(value))))))),
-        ),
+        table("Selected rows", ["row", ...columns], cells.map((values) => row(values.map((value) => written(value))))),
       );
     });
   }
@@ -66,8 +59,7 @@ export class SelectionView {
     const columns = this.points.points?.columns ?? [];
     const column = h("select", { "aria-label": "Column to search", "data-control": "search-column" }, columns.slice(0, 300).map(({ name }) => h("option", { value: name, selected: name === this.asked?.[0] }, name)));
     const word = h("input", { type: "text", "aria-label": "What to search for", value: this.asked?.[1] ?? "", placeholder: "> 3, < 0.5, = 2, or a word", "data-control": "search" });
-    const form = h("form", { class: "search", onsubmit: (event) => (event.preventDefault(), this.#find(column.value, word.value)) }, h("label", { class: "inline" }, "Select rows where", column), word, h("button", { class: "small" }, "Search"));
-    return form;
+    return h("form", { class: "search", onsubmit: (event) => (event.preventDefault(), this.#find(column.value, word.value)) }, h("label", { class: "inline" }, "Select rows where", column), word, h("button", { class: "small" }, "Search"));
   }
 
   async #find(name, text) {
@@ -78,9 +70,8 @@ export class SelectionView {
       const { values } = await api.array(`/points/column?name=${encodeURIComponent(name)}`, column.number ? Float32Array : Int32Array);
       const test = column.number ? numberTest(text) : await wordTest(api, name, text);
       const mask = Uint8Array.from(values, (value) => (test(value) ? 1 : 0));
-      const found = mask.reduce((a, b) => a + b, 0);
-      if (!found) notice(`no row has ${text} in ${name}`);
-      this.points.select(found ? mask : null, found);
+      if (!mask.includes(1)) notice(`no row has ${text} in ${name}`);
+      this.points.select(mask);
     });
   }
 
@@ -97,10 +88,8 @@ export class SelectionView {
 
   #filter() {
     const kept = Object.values(this.ranges);
-    const mask = new Uint8Array(this.points.rows);
-    for (let i = 0; i < mask.length; i++) mask[i] = kept.every(({ range, values }) => values[i] >= range[0] && values[i] <= range[1]) ? 1 : 0;
-    const found = kept.length ? mask.reduce((a, b) => a + b, 0) : 0;
-    this.points.select(found ? mask : null, found);
+    const isIn = (_, row) => (kept.every(({ range, values }) => values[row] >= range[0] && values[row] <= range[1]) ? 1 : 0);
+    this.points.select(kept.length ? Uint8Array.from({ length: this.points.rows }, isIn) : null);
   }
 
   #histogram(name, values) {

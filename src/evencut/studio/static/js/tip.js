@@ -1,6 +1,6 @@
 // What is known of the point under the pointer, the finger or the keys.
 
-import { h, replace, short } from "./ui.js";
+import { h, replace, written } from "./ui.js";
 
 const SHOWN = 8;
 const WIDE = 236;
@@ -24,7 +24,7 @@ export class Tip {
     this.row = row;
     const cells = await api.get(`/points/rows/${row}`).catch(() => null);
     if (!cells || this.row !== row) return;
-    const shown = cells.cells.slice(0, SHOWN).map(([name, value]) => h("tr", {}, h("th", {}, name), h("td", {}, typeof value === "number" && !Number.isInteger(value) ? short(value, 5) : String(value ?? "–"))));
+    const shown = cells.cells.slice(0, SHOWN).map(([name, value]) => h("tr", {}, h("th", {}, name), h("td", {}, written(value))));
     replace(this.element, h("strong", {}, `row ${row}`), h("table", {}, labels, shown));
     const box = element.getBoundingClientRect();
     this.element.hidden = false;

@@ -24,6 +24,9 @@ export function s(tag, attributes, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
 }
 
+/** The direction of each arrow key on the screen. */
+export const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
 export const $ = (id) => document.getElementById(id);
 
 /** Put new children in place of the old. */
@@ -60,6 +63,23 @@ export function dialog(title, ...content) {
   document.body.append(box);
   box.showModal();
   return box;
+}
+
+/** A table that scrolls by itself; heads are words or cells, rows are rows of the table. */
+export function table(label, heads, rows, kind = null) {
+  const cells = heads.map((head) => (head instanceof Element ? head : h("th", { scope: "col" }, head)));
+  const whole = h("table", { class: kind }, h("thead", {}, h("tr", {}, cells)), h("tbody", {}, rows));
+  return h("div", { class: "table-scroll", tabindex: "0", role: "region", "aria-label": label }, whole);
+}
+
+/** A row of plain cells. */
+export const row = (values) => h("tr", {}, values.map((value) => h("td", {}, value)));
+
+/** A button that opens files: `take` gets a list of them. */
+export function fileButton(text, id, accept, take, multiple = false) {
+  const file = h("input", { type: "file", accept, multiple, class: "visually-hidden", id, onchange: () => file.files.length && Promise.resolve(take([...file.files])).finally(() => (file.value = "")) });
+  const press = (event) => (event.key === "Enter" || event.key === " ") && file.click();
+  return [h("label", { class: "button small", for: id, tabindex: "0", onkeydown: press }, text), file];
 }
 
 /** Code with a button that copies it. */
@@ -108,6 +128,9 @@ export function short(value, digits = 3) {
   if (size >= 1e4) return count(Math.round(value));
   return String(Number(value.toPrecision(digits)));
 }
+
+/** The value of a cell of a table. */
+export const written = (value, digits = 5) => (typeof value === "number" && !Number.isInteger(value) ? short(value, digits) : String(value ?? "–"));
 
 /** A share or an index with two digits, without the sign of a zero. */
 export const twoDigits = (value) => value.toFixed(2).replace(/^-(0\.00)$/, "$1");
