@@ -55,7 +55,7 @@ def calibration(groups: dict[str, list[Set]]) -> str:
     """Expected calibration error over all rows of a group, each set counting alike, and the curve."""
     lines = ["# Answers beside labels", "", "## Are probabilities calibrated?", ""]
     lines += [
-        "A label is right where its cluster stands for the row's class, clusters and classes matched one for one. The "
+        "A label is correct if its cluster is matched to the row's class, clusters and classes matched one to one. The "
         "expected error is the mean difference between probability and share of right labels, over ten bins of all "
         "rows of a group, each set with the same weight; beside it the mean over single sets, and the area under the "
         "ROC curve of finding right labels, over the sets that have wrong ones.",
@@ -122,7 +122,7 @@ def outliers(groups: dict[str, list[Set]]) -> str:
         )
     except ModuleNotFoundError as missing:
         print(f"left out: {missing}")
-    lines = ["## Are outliers found?", "", "One row in twenty planted, even over a box a tenth wider than the points:"]
+    lines = ["## Are outliers found?", "", "We planted 5 % outliers, uniform over a box 10 % wider than the points:"]
     lines += ["the area under the ROC curve of finding them, averaged over the sets.", ""]
     lines += ["| score | " + " | ".join(groups) + " |", "|---" * (1 + len(groups)) + "|"]
     for name, score in scores.items():

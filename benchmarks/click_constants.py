@@ -111,7 +111,8 @@ class Tuned(Evencut):
     def _first(self, **hints):
         pixels, clock = as_image(self.image), Clock()
         knowledge = gather(pixels.shape[:2], **hints)
-        return first_answer(build_engine(pixels, "auto", knowledge, self.settings, None, clock), knowledge, clock)
+        engine = build_engine(pixels, "auto", knowledge, self.settings, None, clock)
+        return first_answer(engine, knowledge, clock).result(clock)
 
 
 def chosen_on(data: Path) -> list[str]:
@@ -154,7 +155,7 @@ def tuning_section(found: list[dict[tuple[str, str], dict[str, float]]]) -> str:
     columns = list(found[0]["as it is", ""])
     values = {constant.name: constant for constant in CONSTANTS}
     lines = [
-        "## Constants left out, or halved and doubled where they cannot be",
+        "## Ablation of the constants: left out, or halved and doubled",
         f"{len(found)} of the photos that constants are chosen on, every third of both sets.",
         "",
         "| constant | is | changed to | " + " | ".join(columns) + " |",

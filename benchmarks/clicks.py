@@ -155,7 +155,7 @@ def ours_section(data: Path, names: list[str], found: list[dict[str, Curve]]) ->
         "![IoU by number of clicks: the median photo, and the best and worst tenths, of both sets](clicks.svg)",
         "",
         "Sheets of the ten best, median and worst photos with their last masks are written by `--pictures DIR`; the",
-        "photos are not ours to show, so the project holds the curves alone.",
+        "photos are not ours to publish, so the project holds the curves alone.",
         "",
         "Hardest photos, clicks to .90: " + ", ".join(f"{name} {counts[name]}" for name in hardest) + ".",
         "",

@@ -69,7 +69,7 @@ def main(arguments: list[str] | None = None) -> None:
         "",
         "`confidence_` of `EvenCut` beside the adjusted Rand index with the classes: "
         f"{len(chosen)} sets ({', '.join(options.groups)}) of at most {options.most} rows, seed 0, by tenths of the "
-        "confidence. Nothing was fitted to these sets: the confidence is the agreement of the candidates.",
+        "confidence. Its two exponents were chosen on 117 of them, of at most 1200 rows.",
     ]
     for way, title in (("given", "The number of clusters given"), ("auto", "The number of clusters found")):
         text += ["", f"## {title}", "", *table([one[1:] for one in measured if one[0] == way])]

@@ -37,6 +37,8 @@ KERNELS: dict[str, tuple[Any, ...]] = {
     "default": ("auto",),
 }
 FOUND = 0.95
+#: Dark blue is a mean ARI of 1.
+COLORMAP = "cividis_r"
 
 
 def cells() -> Iterator[tuple[str, str, str | None, Any]]:
@@ -114,6 +116,8 @@ def line(kernel: str, cure: str | None, rows: list[dict[str, Any]]) -> str:
 def draw(result: dict[str, Any]) -> Any:
     """The matrix as a picture: a cell a combination, dark blue where the moons are found on every draw."""
     import matplotlib.pyplot as plt
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
 
     rows = [(kernel, cure) for kernel in KERNELS for cure in (CURES if kernel != "default" else (None,))]
     figure, axes = plt.subplots(len(BIASES), 1, figsize=(7.4, 9.6), layout="constrained")
@@ -131,6 +135,7 @@ def draw(result: dict[str, Any]) -> Any:
         ax.tick_params(length=0)
         for side in ax.spines.values():
             side.set_visible(False)
+    figure.colorbar(ScalarMappable(Normalize(0, 1), COLORMAP), ax=axes, location="bottom", shrink=0.5, label="mean ARI")
     (measured,) = read_record("cures")["sections"].values()
     figure.supxlabel(f"measured with evencut {measured['version']}, {measured['date']}", fontsize=8)
     return figure
@@ -142,7 +147,7 @@ def _cell(ax: Any, left: float, top: float, width: float, row: dict[str, Any]) -
     from matplotlib.patches import Rectangle
 
     mean = float(np.mean(row["scores"]))
-    color = matplotlib.colormaps["cividis_r"](float(np.clip(mean, 0, 1)))
+    color = matplotlib.colormaps[COLORMAP](float(np.clip(mean, 0, 1)))
     ax.add_patch(Rectangle((left + 0.03, top + 0.05), width - 0.06, 0.9, color=color, linewidth=0))
     ink = "white" if mean > 0.55 else "black"
     reach = row["reach"]

@@ -73,7 +73,7 @@ def report_part(name: str, rows: list[tuple], redrawn: int, seed: int) -> list[s
     for truth, verdict, family, maker, *_ in rows:
         groups.setdefault((truth, family, maker.split(",")[0]), []).append(truth == verdict)
     lines += [f"| {t} | {f} | {m} | {sum(ok)} of {len(ok)} |" for (t, f, m), ok in sorted(groups.items())]
-    lines += ["", f"{redrawn} spoilt clusterings were good after all, or of a mixed kind, and were redrawn.", ""]
+    lines += ["", f"{redrawn} corrupted clusterings turned out good, or of a mixed kind, and were redrawn.", ""]
     return lines
 
 

@@ -103,7 +103,7 @@ def page_of(rows: list[list[str]], peers: list[list[str]]) -> str:
         f"an empty environment: medians of {RUNS}, taken in turn, and one process where it takes more than {LONG:.0f} "
         f"s. Load of the processor at the end of the run: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; what is "
         "marked as wall time grows with it.\n\n"
-        "| | measured | asked, at most |\n|---|---|---|\n"
+        "| | measured | target |\n|---|---|---|\n"
         + "".join(f"| {' | '.join(row)} |\n" for row in rows)
         + "\n## Import and first fit, beside others\n\n| | CPU s |\n|---|---|\n"
         + "".join(f"| {' | '.join(row)} |\n" for row in peers)

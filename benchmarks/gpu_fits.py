@@ -8,6 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from evencut import KernelClustering
 from evencut.criteria import pose
+from evencut.estimators.clustering import FitInput
 from evencut.gpu.nearest import nearest_to_points
 from evencut.kernels import KNN, AdaptiveGaussian
 from evencut.neighbors import NeighborSearch
@@ -43,10 +44,11 @@ def default_steps(bench, model, X):
     """Seconds of each step of the default fit, as the estimator takes them."""
     _, scaling_s = bench.once(lambda: feature_scale(X, "auto"))
     table, merging_s = bench.once(lambda: distinct_points(X))
-    _, condensing_s = bench.once(lambda: condense(table, model._most_points()))
-    host = prepare_points(X, most=model._most_points()).in_memory
-    solution, clustering_s = bench.once(lambda: model._fit_prepared(host, None, None))
-    _, labelling_s = bench.once(lambda: model._label_rows(host.points[:0], solution, None))
+    _, condensing_s = bench.once(lambda: condense(table, model._max_points()))
+    host = prepare_points(X, max_points=model._max_points()).in_memory
+    inputs = FitInput(host.points[:0], host.weights)
+    result, clustering_s = bench.once(lambda: model._cluster(host, inputs))
+    _, labelling_s = bench.once(lambda: model._record(inputs, result))
     bench.note(
         "default: steps", scaling_s=scaling_s, merging_s=merging_s, condensing_s=condensing_s,
         clustering_on_cpu_s=clustering_s, labelling_on_cpu_s=labelling_s,

@@ -61,10 +61,10 @@ def _neighbours(results, n_points):
     peers = ("plain torch, tf32, s", f"{library}, s", "products alone, s")
     head = ("data", "s", *peers, "wrong of 16000", "looked at again", "in float64")
     text = (
-        "Exact 16 nearest neighbours. Plain torch is a product and a top-k a block, without the second look that makes "
-        "the indices exact. The limit is one fp16 product of all pairs at the speed that torch reaches on this device; "
-        "up to 64 features it is one tile wide. Wrong: of 1000 random rows, neighbours that differ from float64 by "
-        "more than a tie."
+        "Exact 16 nearest neighbours. Plain torch is a product and a top-k a block, without the exactness check that "
+        "makes the indices exact. The limit is one fp16 product of all pairs at the speed that torch reaches on this "
+        "device; up to 64 features it is one tile wide. Wrong: of 1000 random rows, neighbours that differ from "
+        "float64 by more than a tie."
     )
     return f"## Neighbours\n\n{text}\n\n{_table(head, rows)}"
 

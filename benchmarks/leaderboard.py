@@ -239,6 +239,7 @@ def reference_section(folder: Path) -> list[str]:
         *group_table([battery for battery, *_ in sets], scores, "battery"),
         *number_lines(sets),
         "",
+        "<!-- in records/leaderboard_sets.csv -->",
         *group_table([name for _, name, *_ in sets], scores, "set"),
         "",
     ]
@@ -261,9 +262,9 @@ def main(arguments: list[str] | None = None) -> None:
         "chooses it). Intervals by bootstrap over data sets; one thread; CPU seconds after compilation.",
         "Made by `make leaderboard`, that is `python -m benchmarks.leaderboard --data DIR`. The default of evencut was "
         f"chosen on draws of the generated families below number {FRESH} and from 2000 on (shown here: from {FRESH} "
-        "on), on tables of scikit-learn, and on the reference sets themselves: about fifty looks at them, in which "
-        "more than a thousand rules of consensus, and a hundred for the number of clusters, were compared. So they are "
-        "not held out, and sets nobody looked at may score lower.",
+        "on), on tables of scikit-learn, and on the reference sets themselves: we evaluated on them about fifty times, "
+        "comparing more than a thousand rules of consensus and a hundred for the number of clusters. So they are not "
+        "held out, and other sets may score lower.",
         "",
         f"Versions: {', '.join(versions)}.",
         "",

@@ -2,27 +2,31 @@
 
 A benchmark measures sections of Markdown, text and tables. `publish` keeps each as a record in `records/NAME.json`,
 with where and when it was measured, and draws the page `NAME.md` from what is kept. Sections that were not measured
-this time stay as they were, under their own stamp.
+this time stay as they were, under their own stamp. A page begins with the sentence of `findings.toml` that says what
+follows from it. A table under a line `<!-- in records/NAME.csv -->` is written to that file, and the page links to it.
 """
 
 from __future__ import annotations
 
+import csv
 import datetime
 import json
 import os
 import platform
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
 from evencut import __version__
 
-__all__ = ["HERE", "draw", "minor", "page_names", "publish", "read_record", "record_names", "stamp"]
+__all__ = ["HERE", "draw", "is_earlier", "minor", "page_names", "publish", "read_earlier", "read_record", "stamp"]
 
 HERE = Path(__file__).parent
 _FOLDER = HERE / "records"
-_TABLE = re.compile(r"^\|.*\n\|[-| :]+\|\n(?:\|.*(?:\n|\Z))*", re.M)
+_EARLIER = HERE / "earlier.toml"
+_TABLE = re.compile(r"^(?:<!-- in (\S+) -->\n)?(\|.*\n\|[-| :]+\|\n(?:\|.*(?:\n|\Z))*)", re.M)
 
 
 def stamp() -> dict[str, Any]:
@@ -76,11 +80,18 @@ def publish(
             record["title"] = heading.removeprefix("# ")
         if not text.strip():
             continue
-        record["sections"][section] = {**(measured or stamp()), "rows": _blocks(text)}
+        record["sections"][section] = {**(measured or stamp()), "rows": _blocks(text, folder)}
+    record["follows"] = read_findings()[name.lower()]
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     page = draw(record)
     (folder / f"{name.upper()}.md").write_text(page, encoding="utf-8")
+    from . import front_page
+
+    if folder == HERE:
+        _forget_earlier(name.lower(), record)
+        if name.lower() in front_page.SOURCES:
+            front_page.write()
     return page
 
 
@@ -89,9 +100,31 @@ def page_names() -> list[str]:
     return sorted(path.stem.lower() for path in HERE.glob("*.md"))
 
 
-def record_names() -> list[str]:
-    """The benchmarks of which something is kept."""
-    return sorted(path.stem for path in _FOLDER.glob("*.json"))
+def read_findings() -> dict[str, str]:
+    """What follows from each page, in one sentence; reviewed by hand whenever a page changes."""
+    return tomllib.loads(Path(__file__).with_name("findings.toml").read_text(encoding="utf-8"))
+
+
+def read_earlier() -> dict[str, str]:
+    """The pages whose record is of an earlier version, or of code that no commit holds, and why."""
+    return tomllib.loads(_EARLIER.read_text(encoding="utf-8"))
+
+
+def is_earlier(record: dict[str, Any], version: str = __version__) -> bool:
+    """Whether some section was measured with another minor version, or with changes that no commit holds.
+
+    >>> is_earlier({"sections": {"all": {"version": "0.3.1", "commit": "abc"}}}, "0.3.2")
+    False
+    """
+    stamps = record["sections"].values()
+    return any(minor(one["version"]) != minor(version) or "dirty" in one["commit"] for one in stamps)
+
+
+def _forget_earlier(name: str, record: dict[str, Any]) -> None:
+    """Remove a page from the list of earlier ones."""
+    if name in read_earlier() and not is_earlier(record):
+        lines = _EARLIER.read_text(encoding="utf-8").splitlines(keepends=True)
+        _EARLIER.write_text("".join(one for one in lines if not one.startswith(f"{name} = ")), encoding="utf-8")
 
 
 def read_record(name: str) -> dict[str, Any]:
@@ -110,7 +143,7 @@ def minor(version: str) -> str:
 
 def draw(record: dict[str, Any]) -> str:
     """The page: its sections, and where and when each was measured, unless the next one was measured with it."""
-    lines = [f"# {record['title']}", ""]
+    lines = [f"# {record['title']}", "", f"**{record['follows']}**", ""]
     sections = list(record["sections"].values())
     for place, section in enumerate(sections):
         lines += [_drawn(block) for block in section["rows"]]
@@ -127,14 +160,19 @@ def _measured(section: dict[str, Any]) -> str:
     )
 
 
-def _blocks(text: str) -> list[Any]:
-    """Text and tables in turn; a table is its columns and its rows."""
+def _blocks(text: str, folder: Path) -> list[Any]:
+    """Text and tables in turn; a table is its columns and its rows, or the file that holds them."""
     blocks: list[Any] = []
     end = 0
     for match in _TABLE.finditer(text):
         _add_text(blocks, text[end : match.start()])
-        header, _, *rows = match[0].strip().splitlines()
-        blocks.append({"columns": _cells(header), "rows": [_cells(row) for row in rows]})
+        header, _, *rows = map(_cells, match[2].strip().splitlines())
+        if match[1] is None:
+            blocks.append({"columns": header, "rows": rows})
+        else:
+            with (folder / match[1]).open("w", newline="", encoding="utf-8") as file:
+                csv.writer(file, lineterminator="\n").writerows([header, *rows])
+            blocks.append({"file": match[1], "n_rows": len(rows)})
         end = match.end()
     _add_text(blocks, text[end:])
     return blocks
@@ -152,5 +190,7 @@ def _cells(line: str) -> list[str]:
 def _drawn(block: Any) -> str:
     if isinstance(block, str):
         return block + "\n"
+    if "file" in block:
+        return f"[Table of {block['n_rows']} rows]({block['file']})\n"
     head, *rows = (f"| {' | '.join(cells)} |" for cells in (block["columns"], *block["rows"]))
     return "\n".join([head, "|" + "---|" * len(block["columns"]), *rows, ""])

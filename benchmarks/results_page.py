@@ -24,14 +24,14 @@ def _heading():
     return [
         "# Benchmarks",
         "",
-        "Written by `python -m benchmarks results`. Each row is one process of its own; the clock runs from points",
-        "(or, for *solve alone* and *partition alone*, from the same graph) to labels, imports and compilation apart.",
+        "Written by `python -m benchmarks results`. Each row is a separate process, timed from points (or, for *solve",
+        "alone* and *partition alone*, from the same graph) to labels; timing excludes imports and compilation.",
         "*NC* is the normalised cut, as a sum of cuts, on the same graph of 15 nearest neighbours for all methods; on",
         "*all pairs*, the energy of kernel k-means. *Ratio* is CPU time over that of the first row of its data set.",
         "",
         "The worms are shaped after the public sets of that name, according to their description. They touch less: the",
-        "normalised cut of the public ones is higher. Crossing worms are the harder set that stood here before, kept",
-        "beside them. The constants of the multilevel solver were chosen on these blobs and on thick crossing worms,",
+        "normalised cut of the public ones is higher. Crossing worms are an older, harder set.",
+        "The constants of the multilevel solver were chosen on these blobs and on thick crossing worms,",
         "the number of landmarks that the default kernel starts from on draws of all these sets.",
         "",
         f"Load average at the end: {load[0]:.1f}, {load[1]:.1f}, {load[2]:.1f} (above the number of cores the "

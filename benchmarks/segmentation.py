@@ -118,7 +118,7 @@ def tune_boxes(data: Path, name: str) -> np.ndarray:
         knowledge = gather(photo.truth.shape, box=box, scribbles=None, mask=None, hard=True)
         engine = build_engine(image, "auto", knowledge, Settings(), 0, Clock())
         for i, settings in enumerate(GRID):
-            mask = first_answer(engine.varied(settings), knowledge, Clock()).mask
+            mask = first_answer(engine.varied(settings), knowledge, Clock()).result(Clock()).mask
             errors[i, j] = error_rate(mask, photo.truth, box)
     return errors
 

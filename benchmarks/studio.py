@@ -1,6 +1,6 @@
 """How fast the studio is where a user waits, in a real browser on this machine; writes `benchmarks/STUDIO.md`.
 
-`python -m benchmarks.studio` needs the system's Chromium and the extra `test`. Everything is measured in one run, with
+`python -m benchmarks studio` needs the system's Chromium and the extra `test`. Everything is measured in one run, with
 the processor alone: the browser has no graphics hardware here.
 """
 
@@ -145,7 +145,7 @@ def shown(page, file: Path) -> float:
     before = page.evaluate("performance.now()")
     page.set_input_files("#points-file", file)
     page.wait_for_selector("text=1,000,000 rows")
-    page.wait_for_selector(".notice >> text=press Cluster")
+    page.wait_for_selector(".notice >> text=Group my rows")
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     after = page.evaluate("performance.now()")
     page.locator(".notice button").last.click()
@@ -268,7 +268,7 @@ def page_of(found: dict) -> str:
     table = "\n".join(f"| {what} | {goal} | {value} |" for what, goal, value in rows)
     return f"""# The studio, where a user waits
 
-Written by `python -m benchmarks.studio` on {today}: the command started as a user would,
+Written by `python -m benchmarks studio` on {today}: the command started as a user would,
 {found["browser"]} without graphics hardware, one run. Compiled code was in its cache.
 
 | | goal | measured |

@@ -135,8 +135,8 @@ def main(arguments: list[str] | None = None) -> None:
     parts = {}
     with threadpool_limits(1):
         head = (
-            "# Real tables\n\nMean adjusted Rand index with the classes, the number of classes given, of "
-            f"{options.seeds} seeds (one of {' and '.join(_ONCE)}, which are left out above {_MOST_ROWS} rows). "
+            f"# Real tables\n\nMean adjusted Rand index with the classes over {options.seeds} seeds; every method gets "
+            f"the number of classes (one seed of {' and '.join(_ONCE)}, which are left out above {_MOST_ROWS} rows). "
             "Beside the number of classes stands the one that `EvenCut()` finds.\n\n"
         )
         parts["tables"] = head + section(given or shipped(), options.seeds)

@@ -1,29 +1,40 @@
 """Volumes from clicks: Dice of evencut and its peers after the same clicks, time and memory of large ones.
 
-    python -m benchmarks volumes [--seeds N] [--part quality|real|size]
+    python -m benchmarks volumes [--seeds N] [--part quality|real|brain|size]
 
 Volumes are made up by `evencut.datasets.make_volume`: blobs in blobs, tubes, and blobs of which one is meant; voxels
 alike, or four times as long as wide. A robot clicks on the deepest point of the largest wrong region until an IoU of
 .90 (a Dice of .947). Real ones are crops of the hippocampus in MR, npz files in `real/volumes` of the folder of data;
-the constants of corrections were chosen on every other one.
+the constants of corrections were chosen on every other one. The brain is the MNI152 template that nilearn brings along.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
+import subprocess
+import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from scipy.ndimage import distance_transform_edt, gaussian_filter, gaussian_gradient_magnitude, label
+from scipy.ndimage import (
+    binary_fill_holes,
+    distance_transform_edt,
+    gaussian_filter,
+    gaussian_gradient_magnitude,
+    label,
+)
 
-from benchmarks.photos import peak_memory
+from benchmarks.photos import PRINT_PEAK
 from evencut.datasets import make_volume
-from evencut.segmentation import segment
+from evencut.segmentation import segment, segment_many
 from evencut.segmentation.distances import geodesic_distance
+from evencut.segmentation.grid import halve, window_of
 from evencut.segmentation.images import even_channels
 from evencut.segmentation.prompts import Click
 
@@ -145,7 +156,7 @@ def quality_section(seeds: list[int]) -> str:
     warnings.simplefilter("ignore")
     lines = [
         "## Dice from clicks",
-        f"Volumes of each kind and shape: {len(seeds)}; noise 0.1, a bias field of 20 %. Peers get balls of two",
+        f"{len(seeds)} volumes of each kind and shape; noise 0.1, a bias field of 20 %. Peers get balls of two",
         "voxels around their clicks, the rim for background until one is clicked, and the volume smoothed by one",
         "voxel, without which they do much worse; evencut gets the clicks alone. The robot stops at a Dice of .947.",
         "",
@@ -220,10 +231,10 @@ def real_row(volumes: str, title: str, found: np.ndarray, seconds: float) -> str
 
 
 def painted_lines(scans: list[tuple[np.ndarray, np.ndarray]]) -> list[str]:
-    """Slices evenly spread over the object's length painted by the truth, and three clicks."""
-    lines = ["| painted slices | Dice | after three clicks more |", "|---|---|---|"]
-    for n_slices in (2, 3):
-        alone, later = [], []
+    """Slices evenly spread over the object's length painted by the truth, three clicks, and three strokes."""
+    lines = ["| painted slices | Dice | after three clicks more | after three strokes more |", "|---|---|---|---|"]
+    for n_slices in (1, 2, 3):
+        alone, later, stroked = [], [], []
         for volume, truth in scans:
             places = np.flatnonzero(truth.any(axis=(0, 2)))
             strokes = np.zeros(truth.shape, dtype=int)
@@ -232,13 +243,90 @@ def painted_lines(scans: list[tuple[np.ndarray, np.ndarray]]) -> list[str]:
             tool = Evencut(volume, EVEN)
             tool.result = segment(volume, scribbles=strokes, spacing=EVEN)
             alone.append(dice(tool.result.mask, truth))
+            painted = tool.result
+            for _ in range(3):
+                stroke = next_stroke(painted.mask, truth)
+                painted = painted.refine(stroke) if stroke.any() else painted
+            stroked.append(dice(painted.mask, truth))
             for _ in range(3):
                 click = next_click(tool.result.mask, truth, EVEN)
                 if click is not None:
                     tool.click(*click)
             later.append(dice(tool.result.mask, truth))
-        lines.append(f"| {n_slices} | {np.mean(alone):.3f} | {np.mean(later):.3f} |")
+        lines.append(f"| {n_slices} | {np.mean(alone):.3f} | {np.mean(later):.3f} | {np.mean(stroked):.3f} |")
     return lines
+
+
+def next_stroke(mask: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """A stroke along the row through the deepest point of the largest wrong region, as far as that is wrong."""
+    stroke = np.zeros(truth.shape, dtype=int)
+    click = next_click(mask, truth, EVEN)
+    if click is not None:
+        (z, y, x), is_object = click
+        parts, _ = label((mask != truth)[z, y])
+        stroke[z, y, parts == parts[x]] = 1 + is_object
+    return stroke
+
+
+#: The size of a voxel of the brain, in millimetres; the template has half of it.
+COARSE = 2.0
+#: Millimetres from the outside of the brain beyond which fluid is in the ventricles.
+DEEP = 20.0
+
+
+def read_brain() -> tuple[np.ndarray, dict[str, np.ndarray]] | None:
+    """The T1 template of the MNI152 brain and what it is made of; None without nilearn or NiBabel."""
+    found = importlib.util.find_spec("nilearn")
+    if found is None or importlib.util.find_spec("nibabel") is None:
+        return None
+    import nibabel
+
+    def read(name: str) -> np.ndarray:
+        path = Path(found.submodule_search_locations[0]) / "datasets" / "data"
+        voxels = nibabel.load(path / f"mni_icbm152_{name}_tal_nlin_sym_09a_converted.nii.gz").get_fdata() / 255
+        return halve(voxels, (2, 2, 2))
+
+    brain, grey, white = (read(name) for name in ("t1", "gm", "wm"))
+    window = window_of(brain > 0, margin=2)
+    brain, grey, white = brain[window], grey[window], white[window]
+    inside = binary_fill_holes(brain > 0)
+    depth = distance_transform_edt(inside, sampling=(COARSE,) * 3)
+    parts, _ = label((grey + white < 0.5) & (depth > DEEP))
+    ventricles = parts == 1 + np.bincount(parts.ravel())[1:].argmax()
+    return brain, {"white matter": white > 0.5, "grey matter": grey > 0.5, "ventricles": ventricles}
+
+
+def brain_section() -> str:
+    warnings.simplefilter("ignore")
+    read = read_brain()
+    if read is None:
+        print("the brain is not measured: it comes with nilearn; pip install nilearn")
+        return ""
+    brain, objects = read
+    spacing = (COARSE,) * 3
+    slow = "random walker (scikit-image)"
+    size = " x ".join(map(str, brain.shape))
+    lines = [
+        "## A brain",
+        f"The MNI152 template, T1, at {COARSE:g} mm ({size} voxels); nothing was chosen on it. The robot clicks on the",
+        "middle of the largest wrong region. The random walker was not run, for its time.",
+        "",
+        "| object | method | " + " | ".join(f"Dice after {n}" for n in COUNTS) + " | CPU s a click |",
+        "|---|---|" + "---|" * (len(COUNTS) + 1),
+    ]
+    for name, truth in objects.items():
+        for title, make in METHODS.items():
+            if title != slow:
+                scores, seconds = curve(make(brain, spacing), truth, spacing)
+                lines.append(row(name, title, [scores], float(np.median(seconds))))
+    prompts = []
+    for truth in objects.values():
+        at, _ = next_click(np.zeros(truth.shape, dtype=bool), truth, spacing)
+        prompts.append({"clicks": [(*at[::-1], "object")]})
+    together = segment_many(brain, prompts, spacing=spacing)
+    scores = [f"{name} {dice(mask, truth):.3f}" for mask, (name, truth) in zip(together.masks, objects.items())]
+    lines += ["", "All three at once by `segment_many`, one click each: Dice " + ", ".join(scores) + "."]
+    return "\n".join(lines) + "\n"
 
 
 def row(volumes: str, title: str, found: list[list[float]], seconds: float | None) -> str:
@@ -267,11 +355,6 @@ print(*spent)
 
 
 def size_section() -> str:
-    import subprocess
-    import sys
-    import tempfile
-    from pathlib import Path
-
     lines = [
         "## Large volumes",
         "16-bit volumes with voxels twice as long as wide; peak memory of a process that cuts and refines.",
@@ -280,25 +363,25 @@ def size_section() -> str:
         "|---|---|---|---|",
     ]
     with tempfile.TemporaryDirectory() as folder:
-        for shape in ((128, 256, 256), (300, 512, 512)):
+        for shape in ((128, 128, 128), (256, 256, 256), (300, 512, 512)):
             small, _ = make_volume("nested", tuple(size // 4 for size in shape), (2.0, 1.0, 1.0), random_state=1)
             large = np.kron((small * 1000).astype(np.int16), np.ones((4, 4, 4), np.int16))
             path = str(Path(folder) / "volume.npy")
             np.save(path, large)
             del large
-            memory = peak_memory(LARGE, [path])
-            done = subprocess.run([sys.executable, "-c", LARGE, path], capture_output=True, text=True, check=True)
-            first, *later = (float(part) for part in done.stdout.split())
+            command = [sys.executable, "-c", LARGE + PRINT_PEAK, path]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            first, *later, memory = (float(number) for number in done.stdout.split())
             size = " x ".join(map(str, reversed(shape)))
-            lines.append(f"| {size} | {first:.1f} | {max(later):.1f} | {memory:.0f} MB |")
-    lines += ["", "The second is cut at half its size, which a notice says."]
+            lines.append(f"| {size} | {first:.1f} | {max(later):.2f} | {memory / 1024:.0f} MB |")
+    lines += ["", "The last is cut at half its size, which a notice says."]
     return "\n".join(lines) + "\n"
 
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=4, help="volumes of each kind and shape")
-    parser.add_argument("--part", choices=("all", "quality", "real", "size"), default="all")
+    parser.add_argument("--part", choices=("all", "quality", "real", "brain", "size"), default="all")
     parser.add_argument("--data", default=os.environ.get("EVENCUT_DATA"), help="folder that holds real/volumes")
     options = parser.parse_args(arguments)
     sections = {"title": "# Volumes\n"}
@@ -308,6 +391,8 @@ def main(arguments: list[str] | None = None) -> None:
         if not options.data:
             parser.error("name the folder that holds real/volumes with --data or EVENCUT_DATA")
         sections["real"] = real_section(Path(options.data) / "real" / "volumes")
+    if options.part in ("all", "brain"):
+        sections["brain"] = brain_section()
     if options.part in ("all", "size"):
         sections["size"] = size_section()
     print(publish("volumes", sections))

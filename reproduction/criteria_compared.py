@@ -16,7 +16,7 @@ from evencut.kernels import KNN, Gaussian
 from evencut.neighbors import squared_distances
 from evencut.plotting import make_figure
 from evencut.solvers import refine, solve
-from evencut.solvers.descent import bound_costs, cluster_links
+from evencut.solvers.descent import bound_costs
 from evencut.tensors import Floats, Ints
 from evencut.theory import cheeger_bounds, cheeger_set, isoperimetric_number, kernel_pca
 
@@ -68,7 +68,7 @@ def equivalence(run: Run) -> Any:
     heading(axes[0], "(a) two criteria, many splits", xlabel="NC", ylabel="AA / mean degree")
     shown = {"spread of degrees": spreads, "gap of criteria": gaps}
     bars(axes[1], shown, "(b) nearly equal, and equal", floor=1e-16, yscale="log", ylim=(1e-16, 1e3))
-    agreement = {"the paper's steps": by.steps.apart, "lowest energy": by.lowest.apart}
+    agreement = {"Lloyd's steps": by.steps.apart, "lowest energy": by.lowest.apart}
     bars(axes[2], agreement, "(c) lowest ARI between the criteria", ylim=(0, 1.3), yticks=[0, 0.5, 1])
     return picture
 
@@ -193,7 +193,7 @@ def _lloyd(problem: RatioProblem, start: NDArray) -> tuple[Ints, list[float]]:
 
 
 def _random_start(problem: RatioProblem, seed: int) -> Ints:
-    return np.random.default_rng(seed).integers(0, _CLUSTERS, problem.n_points)
+    return np.random.default_rng(seed).integers(0, _CLUSTERS, len(problem.weights))
 
 
 def _pca_start(problem: RatioProblem, seed: int) -> Ints:
@@ -215,7 +215,7 @@ def _climbs(X: NDArray, seed: int) -> bool:
     improper = np.random.default_rng(SEED).normal(size=(len(X), len(X)))
     problem = average_association(improper + improper.T)
     labels = np.random.default_rng(seed).integers(0, 3, len(X))
-    links, inside, weight = cluster_links(problem, labels, 3)
+    links, inside, weight = problem.cluster_links(labels, 3)
     moved = bound_costs(links, problem.weights, inside, weight).argmin(axis=1)
     return len(np.unique(moved)) == 3 and problem.energy(moved) > problem.energy(labels)
 

@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 from scipy.spatial.distance import cdist
 
 from evencut.affinity import knn_density, parzen_density
+from evencut.datasets import make_clumped_moons
 from evencut.diagnosis import DensityBiasWarning
 from evencut.estimators import DominantSets, dominant_set, is_maximal_clique
 from evencut.kernels import Disc, Gaussian
@@ -23,14 +24,14 @@ from evencut.tensors import Floats, Ints, Mask
 from .draw import clusters
 from .frame import Both, Run
 from .photos import FIG2_SIGMA, load_photo
-from .solver import SEED, Solver, contrast, make_moons, share_below, smaller
+from .solver import SEED, Solver, contrast, share_below, smaller
 
 _RADIUS = 0.12
 
 
 def dominant(run: Run) -> Any:
     """The largest clique of a disc graph, kernel k-means with the disc kernel, and dominant sets beside clusters."""
-    X, _ = make_moons(300 if run.small else 600)
+    X, _ = make_clumped_moons(300 if run.small else 600, clump=0.5, random_state=SEED)
     graph: Any = Disc(_RADIUS).affinity(X)
     density = knn_density(X, 10)
     maximal, largest = dominant_set(graph).members, largest_clique(X, _RADIUS)

@@ -94,16 +94,16 @@ def values(ax: Any, X: ArrayLike, value: ArrayLike, title: str, size: float = 6)
 
 
 def solid(figure: Any, place: Any, X: ArrayLike, title: str, labels: Any = None, size: float = 6, **view: float) -> Any:
-    """3-D axes without numbers, with points of space in the colours of their clusters where there are any."""
+    """3-D axes without grid and numbers, with points of space in the colours of their clusters where there are any."""
     ax = figure.add_subplot(place, projection="3d")
     points, labels = np.asarray(X), np.zeros(0, dtype=int) if labels is None else np.asarray(labels)
     for k in np.unique(labels):
         color = PALETTE[int(k) % len(PALETTE)]
         ax.scatter(*points[labels == k].T, s=size, color=color, linewidths=0, depthshade=False, alpha=0.8)
     for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
-        axis.set_ticklabels([])
+        axis.set_ticks([])
         axis.pane.set_visible(False)
-    ax.tick_params(length=0)
+        axis.line.set_linewidth(0.6)
     if view:
         ax.view_init(**view)
         ax.set_box_aspect(None, zoom=1.2)

@@ -1,7 +1,7 @@
 """What every reproduced figure is made of: a picture, the numbers behind it, and verdicts on what the paper says.
 
 What the paper says stands in `claims.toml`, with the limits that decide it; what was measured is handed to a `Run`. A
-claim about a criterion is judged twice: by the paper's own steps, and at the lowest energy that evencut finds.
+claim about a criterion is judged twice: by Lloyd's steps, and at the lowest energy that evencut finds.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Claim:
     ----------
     says : str
     steps : Verdict
-        By the paper's own steps; the only verdict where nothing is optimised.
+        By Lloyd's steps; the only verdict where nothing is optimised.
     lowest : Verdict, optional
         At the lowest energy found.
     at : str
@@ -160,7 +160,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Both(Generic[T]):
-    """What was measured with the paper's own steps and at the lowest energy found."""
+    """What was measured with Lloyd's steps and at the lowest energy found."""
 
     steps: T
     lowest: T
@@ -205,7 +205,7 @@ class Run:
         return find_data(self.data, *parts)
 
     def both(self, measure: Callable[[Solver], T]) -> Both[T]:
-        """Measure with the paper's own steps, and at the lowest energy found: `m` in the claims about a criterion."""
+        """Measure with Lloyd's steps, and at the lowest energy found: `m` in the claims about a criterion."""
         self.by = Both(measure(STEPS), measure(LOWEST))
         return self.by
 

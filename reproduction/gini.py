@@ -45,7 +45,7 @@ def breiman(run: Run) -> Any:
     agreement = float(np.corrcoef(np.array(list(energies.values())))[0, 1])
     run.words = {"splits": 2 ** (len(counts) - 1) - 1, "alone": ", ".join(map(str, np.flatnonzero(gini) + 1))}
     run.words |= {"share": counts[entropic == 1].sum() / counts.sum(), "value": value[-1], "bound": bound}
-    run.words |= {"epsilon": epsilons[-1] / DENSITY.max(), "best": value.max()}
+    run.words |= {"epsilon": epsilons[-1] / DENSITY.max(), "best": value.max(), "wider": value[:-1].max()}
     run.words |= {"violation": _ratio_violation(), "agreement": agreement, "cuts": len(centres), "n": N_SAMPLES}
     run.words |= {"isolates": (gini == theory.breiman_split(counts)).all(), "gap": 1 - value[-1] / bound}
     run.words |= {"top": others.max(), "n_random": len(others), "highest": max(others.max(), value.max()) / bound}
@@ -124,9 +124,9 @@ def clusters_of_many(run: Run) -> Any:
     picture, axes = make_figure(1, 3, size=(12, 3.8))
     for ax, k in zip(axes, (3, 4)):
         counts, partition = best[k][0]
-        # Colours by falling number of points, so that they mean the same in both panels.
-        order = np.argsort(np.argsort(-np.bincount(partition, counts)))[partition]
-        ax.bar(range(1, len(counts) + 1), counts, color=[PALETTE[one] for one in order])
+        # One colour for the cluster of several values, then by falling number of points: the same in all panels.
+        ranks = np.lexsort((-np.bincount(partition, counts), -np.bincount(partition)))
+        ax.bar(range(1, len(counts) + 1), counts, color=[PALETTE[np.flatnonzero(ranks == one)[0]] for one in partition])
         heading(ax, f"{k} clusters of lowest Gini criterion", xlabel="feature value", ylabel="number of points")
     clusters(axes[2], X, by.steps.labels, f"kernel k-means, 3 clusters, σ = {_SIGMA}")
     return picture

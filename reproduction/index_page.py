@@ -36,7 +36,7 @@ def page(results: dict[str, Any]) -> str:
         f"<title>The paper, reproduced</title><style>{_STYLE}</style></head><body>",
         "<h1>Kernel clustering: density biases and solutions, reproduced</h1>",
         f"<p>Claims of the paper by Marin, Tang, Ben Ayed and Boykov, in our words, beside what evencut "
-        f"{escape(results['version'])} measured, by the paper's own steps and at the lowest energy found.</p>",
+        f"{escape(results['version'])} measured, by Lloyd's steps and at the lowest energy found.</p>",
         _listed(counts) if figures else "<p>nothing was made.</p>",
         "<nav>" + " ".join(f'<a href="#{f["name"]}">{f["name"]}</a>' for f in figures) + "</nav>",
         *(_section(figure) for figure in figures),
@@ -53,7 +53,7 @@ def _listed(lines: Any) -> str:
 def _section(figure: dict[str, Any]) -> str:
     name, title = figure["name"], escape(figure["title"])
     rows = "".join(_row(claim) for claim in figure["claims"])
-    heads = "".join(f"<th>{head}</th>" for head in ("the paper claims", "by its own steps", "at the lowest energy"))
+    heads = "".join(f"<th>{head}</th>" for head in ("the paper claims", "by Lloyd's steps", "at the lowest energy"))
     return (
         f'<section id="{name}"><h2>{title}</h2>'
         f'<figure><a href="{name}.svg"><img src="{name}.png" alt="{title}"></a>'

@@ -21,7 +21,7 @@ from evencut.tensors import Floats
 from .draw import GREEN, bars, clusters, curves, heading, ink
 from .frame import Named, Run
 from .solver import SEED, Solver, adaptive_gaussian, contrast, score, smaller
-from .variable_kernels import variable_density
+from .variable_kernels import VariableGaussian, variable_density
 
 _GRID = np.linspace(-6, 6, 601)
 _FACTORS = np.geomspace(0.25, 4, 17)
@@ -147,7 +147,7 @@ def adaptive(run: Run) -> Any:
     run.numbers = {name: {"ari": m.ari, "mean": m.means, "transforms": m.others} for name, m in vars(by).items()}
     run.numbers["stored"] = stored
     picture, axes = make_figure(1, 3, size=(12, 3.8))
-    for ax, (name, m) in zip(axes, (("by the paper's steps", by.steps), ("at the lowest energy", by.lowest))):
+    for ax, (name, m) in zip(axes, (("by Lloyd's steps", by.steps), ("at the lowest energy", by.lowest))):
         groups = {kernel: _by_set(of) for kernel, of in m.ari.items()}
         bars(ax, groups, f"ARI {name}", ylabel="mean ARI", ylim=(0, 1.35), yticks=[0, 0.5, 1])
     bars(axes[2], {"": stored}, "a sparse and a full affinity", yscale="log", ylabel="stored, share of all pairs")
@@ -192,7 +192,7 @@ def _by_transform(solver: Solver, n_draws: int) -> tuple[float, list[float], Nam
 
     def ari(seed: int, transform: str, alpha: float = 1.0) -> float:
         X, truth = make_clumped_moons(600, clump=0.5, random_state=seed)
-        kernel = AdaptiveGaussian(7, transform, alpha / float(knn_density(X, 7).max()))
+        kernel = VariableGaussian(7, transform, alpha / float(knn_density(X, 7).max()))
         variance = (0.7 * kernel.bandwidths(X)) ** 2
         kernel.set_params(covariances=variance[:, None, None] * np.eye(2))
         return score(truth, solver.cut(X, kernel))

@@ -63,7 +63,7 @@ def lower_energies(run: Run) -> Any:
     axes[0].axhline(0, color=ink(), lw=0.8)
     words = {"xlabel": "how much lower the energy is, %", "ylabel": "change of ARI"}
     heading(axes[0], f"(a) {int(lower.sum())} problems with a lower energy", xscale="log", **words)
-    shown = {"the paper's steps": means["steps"], "lowest energy": means["lowest"]}
+    shown = {"Lloyd's steps": means["steps"], "lowest energy": means["lowest"]}
     bars(axes[1], shown, "(b) mean ARI over all data sets and criteria", ylabel="ARI", ylim=(0, 1.2))
     return picture
 

@@ -37,19 +37,14 @@ class Cut:
     """Two clusters of a photo's colours: of the sample (1 the smaller), and the picture with the larger one removed.
 
     `share` of the pixels is in the smaller cluster, whose colours are `contrast` times as dense as the others (in the
-    median) and which holds the share `of_mode` of the densest twentieth of the sample.
+    median). Of its colours the share `densest` is among as many densest ones: 1 for a mode of the density.
     """
 
     labels: Ints
     picture: Floats
     share: float
     contrast: float
-    of_mode: float
-
-    @property
-    def isolates(self) -> bool:
-        """Whether the smaller cluster is the mode of the colours: few pixels, dense, with all of the densest."""
-        return self.share < 0.35 and self.contrast > 2 and self.of_mode > 0.9
+    densest: float
 
 
 def load_photo(name: str, height: int, n_sample: int) -> Photo:
@@ -75,9 +70,9 @@ def cut_in_two(solver: Solver, shown: Photo, kernel: Any) -> Cut:
     inside = smaller(model.labels_)
     kept = model.predict(shown.colors).reshape(shown.pixels.shape[:2]) == model.labels_[inside][0]
     density = parzen_density(shown.sample, 5.0)
-    of_mode = float(np.mean(inside[density >= np.quantile(density, 0.95)]))
+    densest = float(np.mean(inside[np.argsort(-density)[: inside.sum()]]))
     picture = np.where(kept[..., None], shown.pixels, 1.0)
-    return Cut(inside.astype(np.int64), picture, float(kept.mean()), contrast(density, inside), of_mode)
+    return Cut(inside.astype(np.int64), picture, float(kept.mean()), contrast(density, inside), densest)
 
 
 def _both_cuts(run: Run, shown: Photo, fixed: Any, adaptive: Any) -> SimpleNamespace:
@@ -86,7 +81,7 @@ def _both_cuts(run: Run, shown: Photo, fixed: Any, adaptive: Any) -> SimpleNames
     by = run.both(lambda s: SimpleNamespace(**{name: cut_in_two(s, shown, one) for name, one in kernels.items()}))
     for name, m in vars(by).items():
         run.numbers[name] = {
-            kind: {"share": cut.share, "density_ratio": cut.contrast, "of_mode": cut.of_mode}
+            kind: {"share": cut.share, "density_ratio": cut.contrast, "densest": cut.densest}
             for kind, cut in vars(m).items()
         }
     return by.steps

@@ -52,7 +52,7 @@ def counts_of(figures: Sequence[Results]) -> dict[str, dict[str, int]]:
 
     Examples
     --------
-    >>> counts_of([])["claims of the paper, by its own steps"]
+    >>> counts_of([])["claims of the paper, by Lloyd's steps"]
     {'pass': 0, 'fail': 0, 'not tested': 0}
     """
     claims = [claim for figure in figures if figure["name"] != "equations" for claim in figure["claims"]]
@@ -60,8 +60,8 @@ def counts_of(figures: Sequence[Results]) -> dict[str, dict[str, int]]:
     defines = {f"eq. {one.number}": one.defines for one in equations()}
     checked = [claim for figure in figures if figure["name"] == "equations" for claim in figure["claims"]]
     groups = {
-        "claims of the paper, by its own steps": [c["steps"] for c in paper],
-        "of these judged twice, by its own steps": [c["steps"] for c in paper if c["lowest"]],
+        "claims of the paper, by Lloyd's steps": [c["steps"] for c in paper],
+        "of these judged twice, by Lloyd's steps": [c["steps"] for c in paper if c["lowest"]],
         "the same at the lowest energy found": [c["lowest"] for c in paper if c["lowest"]],
         "equations that state something": [c["steps"] for c in checked if not defines[c["at"]]],
         "findings of our own": [v for c in claims if c["ours"] for v in (c["steps"], c["lowest"]) if v],
@@ -96,7 +96,7 @@ def pages_of(results: Results, pictures: dict[str, str]) -> dict[str, str]:
 
     Examples
     --------
-    >>> "| claims of the paper, by its own steps | 0 | 0 | 0 |" in pages_of(results_of([]), {})["body"]
+    >>> "| claims of the paper, by Lloyd's steps | 0 | 0 | 0 |" in pages_of(results_of([]), {})["body"]
     True
     """
     figures = results["figures"]
@@ -141,7 +141,7 @@ def _failures(figures: list[Results], folder: str = "") -> str:
             if worst(v for v in verdicts if v) != "pass":
                 ours = "*ours:* " if claim["ours"] else ""
                 rows.append(" | ".join((where, ours + _cell(claim["says"]), *(_MARKS.get(v, "–") for v in verdicts))))
-    return _table("figure | claim | the paper's steps | lowest energy", rows) if rows else ""
+    return _table("figure | claim | Lloyd's steps | lowest energy", rows) if rows else ""
 
 
 def _contents(figures: list[Results]) -> str:
@@ -153,7 +153,7 @@ def _contents(figures: list[Results]) -> str:
             about = claims_about(item, figures)
             counted = [_counted([c[key] for c in about if c[key]]) for key in ("steps", "lowest")]
             rows.append(" | ".join((item, ", ".join(links) or "–", *(one or "–" for one in counted))))
-    return _table("item | made by | by the paper's steps | at the lowest energy", rows)
+    return _table("item | made by | by Lloyd's steps | at the lowest energy", rows)
 
 
 def claims_about(item: str, figures: list[Results]) -> list[Results]:
@@ -169,7 +169,9 @@ def claims_about(item: str, figures: list[Results]) -> list[Results]:
     named = re.compile(rf"{item}(?!\d)")
     about = []
     for figure in figures:
-        own = bool(named.search(figure["title"])) or item in TEXTS[figure["name"]].get("items", [])
+        # A figure may check several theorems, lemmas and examples: each is credited with the claims that name it.
+        listed = item in TEXTS[figure["name"]].get("items", []) and item.startswith(("Figure", "Table"))
+        own = bool(named.search(figure["title"])) or listed
         for claim in figure["claims"]:
             is_elsewhere = claim["at"].split(" ")[0] in ("Figure", "Table", "Theorem", "Lemma", "Example")
             if not claim["ours"] and (named.match(claim["at"]) or (own and not is_elsewhere)):
@@ -209,7 +211,7 @@ def _claim_rows(claims: list[Results]) -> str:
         ours = "*Ours, not the paper's:* " if claim["ours"] else ""
         says = ours + _cell(claim["says"]) + (f" ({claim['at']})" if claim["at"] else "")
         rows.append(f"{says} | {_verdict_cell(claim['steps'])} | {_verdict_cell(claim['lowest'])}")
-    return _table("the paper claims | by the paper's steps | at the lowest energy", rows)
+    return _table("the paper claims | by Lloyd's steps | at the lowest energy", rows)
 
 
 def _verdict_cell(verdict: dict[str, str] | None) -> str:
@@ -239,7 +241,7 @@ def _cures(numbers: Results) -> str:
     rows = [
         " | ".join((cure, *(f"{steps[cure][s]:.2f} → {lowest[cure][s]:.2f}" for s in sets))) for cure in steps
     ]
-    return "Mean ARI by the paper's steps → at the lowest energy found.\n\n" + _table(" | ".join(("cure", *sets)), rows)
+    return "Mean ARI by Lloyd's steps → at the lowest energy found.\n\n" + _table(" | ".join(("cure", *sets)), rows)
 
 
 def _equation_rows(figure: Results) -> str:
