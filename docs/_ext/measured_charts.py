@@ -1,6 +1,6 @@
 """Charts of the tables of measured results: what a table says, seen at once and also on a telephone.
 
-A table is drawn if its columns are known here: bars for methods with a quality and a cost, small panels where several
+A table is drawn if its columns are known here: bars for methods with a quality and a cost, a matrix where several
 data sets are compared, a curve of the gaps of many problems. Other tables stay tables.
 """
 
@@ -57,7 +57,7 @@ def figure_of(rows, columns, height):
 
 
 def bars(header, rows):
-    """Bars of a quality and a cost, a line a method; ours in blue."""
+    """Bars of a quality and a cost, a line a method; ours in blue. Dots on a logarithmic axis, which has no zero."""
     shown = [next((name for name in names if name in header), None) for names in (QUALITY, COST)]
     shown = [name for name in shown if name]
     if not shown or not 2 <= len(rows) <= 14 or header[0] in shown or number(rows[0][0]) is not None:
@@ -72,10 +72,12 @@ def bars(header, rows):
     figure, axes = figure_of(1, len(columns), 0.55 + 0.27 * len(names))
     for ax, (name, values) in zip(axes[0], columns.items()):
         known = [0 if value is None else value for value in values]
-        ax.barh(range(len(names)), known, color=colors, height=0.7)
         positive = [value for value in known if value > 0]
         if name in COST and max(positive) > 20 * min(positive):
+            ax.scatter(known, range(len(names)), color=colors, s=22)
             ax.set_xscale("log")
+        else:
+            ax.barh(range(len(names)), known, color=colors, height=0.7)
         ax.set(title="seconds" if name == "s" else name, ylim=(len(names) - 0.5, -0.5))
         ax.set_yticks(range(len(names)), [shorten(one) for one in names] if ax is axes[0, 0] else [])
         ax.tick_params(axis="y", length=0)
@@ -85,7 +87,7 @@ def bars(header, rows):
 
 
 def panels(header, rows):
-    """CPU seconds against agreement, a panel a data set: up and left is better."""
+    """A line a method and a column a data set: ARI as shade and number, CPU seconds below it."""
     wanted = ("data", "method", "CPU s", "ARI")
     if any(name not in header for name in wanted):
         return None, None
@@ -94,30 +96,23 @@ def panels(header, rows):
     for row in rows:
         data, method, cpu, score = (row[one] for one in place)
         if number(cpu) is not None and number(score) is not None:
-            found.setdefault(plain(data), []).append((plain(method), number(cpu), number(score)))
-    if len(found) < 2:
+            found[plain(method), plain(data)] = number(score), number(cpu)
+    methods, sets = (list(dict.fromkeys(key[i] for key in found)) for i in (0, 1))
+    if len(sets) < 2:
         return None, None
-    methods = list(dict.fromkeys(method for points in found.values() for method, *_ in points))
-    lines = -(-len(found) // 2)
-    figure, axes = figure_of(lines, 2, 1.5 * lines + 0.22 * len(methods))
-    import matplotlib.pyplot as plt
-
-    colors = plt.get_cmap("tab20")
-    marks = {name: dict(color=colors(i % 20), marker="osD^vP*X<>"[i % 10]) for i, name in enumerate(methods)}
-    for ax, (data, points) in zip(axes.flat, found.items()):
-        for method, cpu, score in points:
-            ax.plot(max(cpu, 0.01), score, ls="", ms=6, label=method, **marks[method])
-        # Whole decades, so that every panel has numbers on its axis.
-        ends = [math.log10(max(cpu, 0.01)) for _, cpu, _ in points]
-        decades = 10.0 ** math.floor(min(ends)), 10.0 ** math.ceil(max(ends) + 1e-9)
-        ax.set(xscale="log", ylim=(-0.05, 1.08), xlim=(0.7 * decades[0], 1.4 * decades[1]))
-        ax.xaxis.set_minor_formatter(plt.NullFormatter())
-        ax.set_title(data.replace(", ", ",\n", 1), fontsize=7.5)
-    for ax in list(axes.flat)[len(found) :]:
-        ax.set_visible(False)
-    handles = [plt.Line2D([], [], ls="", ms=6, label=name, **marks[name]) for name in methods]
-    figure.legend(handles=handles, loc="outside lower center", fontsize=7, title="CPU seconds across, ARI up")
-    return figure, "CPU seconds against ARI, a panel a data set; up and left is better"
+    figure, axes = figure_of(1, 1, 1.8 + 0.33 * len(methods))
+    ax = axes[0, 0]
+    shades = [[found.get((method, data), (math.nan,))[0] for data in sets] for method in methods]
+    ax.imshow(shades, vmin=0, vmax=1, cmap="Blues", aspect="auto")
+    for (method, data), (score, cpu) in found.items():
+        where = {"ha": "center", "va": "center", "color": "white" if score > 0.6 else "black"}
+        ax.text(sets.index(data), methods.index(method), f"{score:.2f}\n{cpu:.3g} s", fontsize=6, **where)
+    ax.set_xticks(range(len(sets)), sets, fontsize=6.5, rotation=60, ha="left", rotation_mode="anchor")
+    ax.set_yticks(range(len(methods)), [shorten(method) for method in methods], fontsize=7)
+    ax.tick_params(length=0, labeltop=True, labelbottom=False)
+    for side in ax.spines.values():
+        side.set_visible(False)
+    return figure, f"ARI and CPU seconds of {', '.join(methods)}, a column a data set; dark is better"
 
 
 def pairs(header, rows):

@@ -1,7 +1,9 @@
 """Brings the measured results (benchmarks/*.md) into the documentation: words and numbers as they are, with charts."""
 
+import csv
 import re
 import shutil
+import tomllib
 from pathlib import Path
 
 from measured_charts import draw_table
@@ -52,6 +54,7 @@ _GROUPS = {
 }
 # A longer table is folded: its chart, or the text around it, tells the essence.
 _LONG = 24
+_IN_A_FILE = re.compile(r"^\[Table of \d+ rows\]\((\S+\.csv)\)\n", re.M)
 _TABLE = re.compile(r"^\|.*\n\|[-| :]+\|\n(?:\|.*(?:\n|\Z))+", re.M)
 
 
@@ -59,6 +62,7 @@ def setup(app):
     """Copy the pages before Sphinx reads the sources."""
     app.connect("config-inited", copy_pages)
     app.connect("source-read", lead_to_copies)
+    app.connect("include-read", lambda app, path, docname, content: lead_to_copies(app, docname, content))
     return {"parallel_read_safe": True}
 
 
@@ -70,14 +74,24 @@ def copy_pages(app, config):
     names = []
     for source in sorted((root / "benchmarks").glob("*.md")):
         name = source.stem.lower()
-        text = without_outer_links(source.read_text(encoding="utf-8"))
+        text = without_outer_links(with_tables(source.read_text(encoding="utf-8"), source.parent))
         write(folder / f"{name}.md", with_charts(text, name, folder))
         names.append(name)
     for drawing in (root / "benchmarks").glob("*.svg"):
         shutil.copyfile(drawing, folder / drawing.name)
     for stale in set(folder.glob("*.md")) - {folder / f"{name}.md" for name in [*names, "index"]}:
         stale.unlink()
-    write(folder / "index.md", _HEAD + (contents(names) if names else "No results are kept here yet.\n"))
+    listed = earlier(root / "benchmarks" / "earlier.toml")
+    write(folder / "index.md", _HEAD + (listed + contents(names) if names else "No results are kept here yet.\n"))
+
+
+def earlier(listed):
+    """The pages that were not measured again with this version, by their reasons."""
+    reasons = {}
+    for name, reason in tomllib.loads(listed.read_text(encoding="utf-8")).items():
+        reasons.setdefault(reason, []).append(f"[](/results/{name}.md)")
+    lines = [f"- {', '.join(names)}: {reason}." for reason, names in reasons.items()]
+    return "\n".join(["Not measured again with this version:", "", *lines, "", ""]) if lines else ""
 
 
 def contents(names):
@@ -101,7 +115,19 @@ def lead_to_copies(app, docname, source):
         found = (Path(app.srcdir) / "results" / f"{name}.md").exists()
         return f"[{match[1]}](/results/{name}.md)" if found else match[1]
 
-    source[0] = re.sub(r"\[([^\]]+)\]\((?:\.\./)+benchmarks/(\w+)\.md\)", page, source[0])
+    source[0] = re.sub(r"\[([^\]]+)\]\((?:\.\./)*benchmarks/(\w+)\.md\)", page, source[0])
+
+
+def with_tables(text, folder):
+    """The tables that a page keeps in files, in their places."""
+
+    def table(match):
+        with (folder / match[1]).open(newline="", encoding="utf-8") as file:
+            header, *rows = csv.reader(file)
+        lines = [header, ["---"] * len(header), *rows]
+        return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+    return _IN_A_FILE.sub(table, text)
 
 
 def with_charts(text, page, folder):

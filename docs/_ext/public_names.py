@@ -6,6 +6,7 @@ what a module has and no task has listed goes where the whole module stands.
 
 import inspect
 import pkgutil
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 
@@ -169,6 +170,8 @@ def methods_of(thing):
     for method in inspect.classify_class_attrs(thing):
         hidden = method.name.startswith("_") or any(word in method.name for word in _ROUTING)
         called = method.kind in ("method", "class method", "static method")
+        # A cached property counts as a method until it has been used.
+        called &= not isinstance(method.object, cached_property)
         if called and not hidden and method.defining_class.__module__.startswith(("evencut", "sklearn")):
             yield method.name, method.defining_class.__module__.startswith("evencut")
 
