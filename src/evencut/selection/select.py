@@ -84,4 +84,6 @@ def _single(graphs: NeighborGraphs, n_clusters: int, numbers: tuple[NumberCandid
     """The only partition there is: all points in one cluster, or each in its own."""
     labels = np.zeros(len(graphs.weights), dtype=np.int64) if n_clusters == 1 else np.arange(n_clusters)
     only = Candidate("cut", "only", 0, graphs.system.name, labels)
-    return Selection(n_clusters, (only,), np.ones(1), np.ones(1), np.ones((1, 1)), float("nan"), numbers, (graphs,))
+    # A partition into as many clusters as points is certain; whether all points are one cluster is not known.
+    confidence = float("nan") if n_clusters == 1 else 1.0
+    return Selection(n_clusters, (only,), np.ones(1), np.ones(1), np.ones((1, 1)), confidence, numbers, (graphs,))
