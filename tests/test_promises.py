@@ -99,6 +99,14 @@ def test_a_tenth_of_the_rows_ten_deviations_away_is_a_cluster(seed):
     assert adjusted_rand_score(y, model.labels_) == 1
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_twenty_rows_twelve_deviations_from_sixty_thousand_are_a_cluster(seed):
+    rng = np.random.default_rng(seed)
+    y = np.arange(60_020) >= 60_000
+    X = rng.normal(size=(len(y), 2)) + 12 * np.eye(2)[0] * y[:, None]
+    assert adjusted_rand_score(y, EvenCut(2, random_state=0).fit_predict(X)) == 1
+
+
 @pytest.mark.parametrize(
     ("values", "n_copies"),
     [(np.repeat([[False], [True]], 5, axis=1), 60), (np.array([[0.0, 0.0], [5.0, 1.0]]), 50)],
@@ -110,6 +118,15 @@ def test_two_groups_of_equal_rows_are_two_clusters(values, n_copies):
     assert adjusted_rand_score(y, model.labels_) == 1
     np.testing.assert_array_equal(model.predict(values[y]), model.labels_)
     assert EvenCut(random_state=0).fit(values[[0, 0, 1, 1]]).n_clusters_ == 1
+
+
+@pytest.mark.parametrize("n_clusters", [2, "auto"])
+def test_clusters_of_equal_rows_are_certain(n_clusters):
+    rows = np.repeat([[0.0, 0.0], [5.0, 1.0]], 50, axis=0)
+    model = EvenCut(n_clusters, random_state=0).fit(rows)
+    assert model.confidence_ == 1
+    assert model.probabilities_.min() > 0.95
+    assert np.isnan(EvenCut(random_state=0).fit(np.ones((50, 2))).confidence_)
 
 
 @pytest.mark.parametrize("estimator", [EvenCut, KernelClustering, KernelKMeans, NormalizedCut, LandmarkClustering])
