@@ -1,6 +1,7 @@
 """What a new user takes for granted, one promise for each test."""
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import kneighbors_graph
 from sklearn.utils.estimator_checks import check_estimator
 
-from evencut import EvenCut, KernelClustering, KernelKMeans, LandmarkClustering, NormalizedCut
+from evencut import EvenCut, KernelClustering, KernelKMeans, LandmarkClustering, NormalizedCut, diagnose, save
 
 
 def linked_moons():
@@ -148,3 +149,25 @@ def test_bad_weights_are_named():
         ):
             with pytest.raises(ValueError, match=message):
                 estimator.fit(X, sample_weight=weights)
+
+
+@pytest.mark.parametrize(
+    ("X", "said"),
+    [
+        ("points.csv", "X is the text 'points.csv'; read the file first"),
+        (Path("points.csv"), "X is the text 'points.csv'; read the file first"),
+        ({"a": [1, 2, 9]}, "X is a dict; give an array"),
+        (None, "X is a NoneType; give an array"),
+        (iter([[1, 2], [3, 4]]), "X is a list_iterator; give an array"),
+    ],
+)
+def test_what_is_no_table_is_named(X, said):
+    for call in (EvenCut(2).fit, KernelClustering(2).fit, LandmarkClustering(2).fit, lambda X: diagnose(X, [0, 1])):
+        with pytest.raises(TypeError, match=said):
+            call(X)
+
+
+def test_a_model_is_not_saved_to_a_folder_that_does_not_exist(tmp_path):
+    model = EvenCut(2, random_state=0).fit(make_moons(60, random_state=0)[0])
+    with pytest.raises(FileNotFoundError, match=r"its folder does not exist.*model\.skops"):
+        save(model, tmp_path / "absent" / "model.skops")

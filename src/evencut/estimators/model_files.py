@@ -106,7 +106,8 @@ def read_record(path: str | Path) -> dict[str, Any]:
     except OSError as error:
         raise ValueError(f"cannot read {path}: {error.strerror}.") from error
     if not zipfile.is_zipfile(io.BytesIO(content)):
-        raise ValueError(f"{path} is not a model; give a file of evencut.save, or of `evencut cluster --save`.")
+        cure = "give a file that evencut.save or `evencut cluster --save` wrote"
+        raise ValueError(f"{path} is not a model that can be read; {cure}.")
     skops = require_skops()
     try:
         held = skops.get_untrusted_types(data=content)
