@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
@@ -20,16 +20,13 @@ def blobs(rng, n_features=2, n_each=150):
     return np.concatenate([rng.normal(size=(n_each, n_features)) + centre for centre in centres])
 
 
-@pytest.mark.xfail(strict=False, reason="a row far away takes a cluster in some systems")
-@settings(max_examples=15, deadline=None)
-@given(
-    st.sampled_from([2, 5, 20]),
-    st.floats(3, 12),
-    st.booleans(),
-    st.sampled_from([4, "auto"]),
-    st.integers(0, 2**32 - 1),
+@pytest.mark.parametrize(
+    "n_clusters",
+    [4, pytest.param("auto", marks=pytest.mark.xfail(strict=False, reason="another number in many columns"))],
 )
-def test_a_row_far_away_changes_nothing_for_the_others(n_features, exponent, in_one_column, n_clusters, seed):
+@settings(max_examples=15, deadline=None, phases=[Phase.generate])
+@given(st.sampled_from([2, 5, 20]), st.floats(3, 12), st.booleans(), st.integers(0, 2**32 - 1))
+def test_a_row_far_away_changes_nothing_for_the_others(n_clusters, n_features, exponent, in_one_column, seed):
     rng = np.random.default_rng(seed)
     X = blobs(rng, n_features)
     direction = np.eye(n_features)[0] if in_one_column else rng.normal(size=n_features)
@@ -39,7 +36,6 @@ def test_a_row_far_away_changes_nothing_for_the_others(n_features, exponent, in_
     assert adjusted_rand_score(without, beside[:-1]) == 1
 
 
-@pytest.mark.xfail(strict=False, reason="a row far away takes a cluster in some systems")
 @pytest.mark.parametrize("seed", [204, 211])
 def test_a_far_row_merges_no_clusters_in_many_columns(seed):
     rng = np.random.default_rng(seed)

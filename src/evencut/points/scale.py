@@ -148,6 +148,8 @@ class CoordinateSystem:
     step : float
         Coordinates are rounded to multiples of this: a unit, a shift or a float32 changes them in the last digits, and
         neighbours at equal distances would change with these.
+    reach : float
+        Rows farther from the centre are drawn in to this distance: beside an extreme row all others are near.
     """
 
     name: str
@@ -159,6 +161,7 @@ class CoordinateSystem:
     values: tuple[Floats, ...] = ()
     scores: tuple[Floats, ...] = ()
     step: float = 0.0
+    reach: float = np.inf
 
     def __call__(self, X: Any) -> Any:
         """The points in this system; between known values ranks are interpolated."""
@@ -178,6 +181,13 @@ class CoordinateSystem:
             X = X[:, like(self.columns)]
         if self.axes is not None:
             X = X @ like(self.axes.astype(dtype))
+        if self.reach < np.inf:
+            # In two steps: the length itself may leave the range of floats.
+            largest = xp.amax(abs(X), axis=1)[:, None]
+            unit = X / (largest + (largest == 0))
+            length = (unit**2).sum(axis=1)[:, None] ** 0.5 + (largest == 0)
+            with np.errstate(over="ignore"):
+                X = xp.where(largest * length > self.reach, unit / length * self.reach, X)
         if not self.step:
             return X
         # Beyond two to the 52 steps a number has no digits to round.
@@ -235,10 +245,14 @@ def coordinate_systems(X: AnyFloats, weights: Floats, units: Floats) -> list[Coo
 
 
 def _rounded(system: CoordinateSystem, X: AnyFloats) -> CoordinateSystem:
-    """The system with coordinates rounded to a small part of the median distance from the centre."""
-    length = float(np.median(np.linalg.norm(system(X), axis=1)))
+    """The system with coordinates rounded to a small part of the median distance from the centre, and its reach."""
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(system(X), axis=1)
+    far, length = extreme_rows(X), float(np.median(lengths))
+    # Outside of all others, and so near that it is no cluster unless one more is asked for.
+    reach = 1.5 * float(np.delete(lengths, far).max()) if far.size else np.inf
     # 16 bits: above the precision of a float32, below any distance that matters.
-    return replace(system, step=2.0 ** (np.floor(np.log2(length)) - 16)) if length > 0 else system
+    return replace(system, step=2.0 ** (np.floor(np.log2(length)) - 16), reach=reach) if length > 0 else system
 
 
 def _components(X: AnyFloats, weights: Floats, centre: Floats, columns: Ints, binary: Mask) -> CoordinateSystem:
