@@ -192,12 +192,12 @@ class EvenCut(Clustering):
         affinity, weights = graphs.affinities([size])[0], graphs.weights
         cut = graphs.problems[size]["gap"] if size in graphs.problems else normalized_cut(affinity, weights)
         posed = PosedProblem(cut, normalized_cut, weights, np.ones(len(weights)), False)
-        of_rows, effort = selection.of_rows(prepared.point_of_row), {"max_iter": 100}
+        problem = {"criterion": "normalized_cut", "equalize": None, "max_iter": 100}
+        selection = selection.of_rows(prepared.point_of_row)
         kernel = SharedNeighbors(n_neighbors=size)
         extension = kernel.extend_from(graphs.search, graphs.distances[:, columns], graphs.indices[:, columns])
         return Choice(
-            kernel, affinity, extension, selection.n_clusters,
-            {"criterion": "normalized_cut", "equalize": None, **effort}, of_rows, labels, posed, graphs.system,
+            kernel, affinity, extension, selection.n_clusters, problem, selection, labels, posed, graphs.system,
             graphs.search.X,
         )  # fmt: skip
 
