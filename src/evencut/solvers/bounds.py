@@ -23,8 +23,6 @@ from ..tensors import AnyInts, Floats, Ints, Mask, Places
 from .descent import bound_costs
 from .solve import Solution
 
-__all__ = ["Bounds", "bounded"]
-
 _MAX_ROUNDS, _N_STEPS = 3, 12
 # Points of another cluster with which one that cannot move alone may change places.
 _N_PARTNERS = 50
