@@ -121,6 +121,15 @@ def test_two_groups_of_equal_rows_are_two_clusters(values, n_copies):
     assert EvenCut(random_state=0).fit(values[[0, 0, 1, 1]]).n_clusters_ == 1
 
 
+@pytest.mark.long
+def test_a_million_points_are_clustered_like_fewer(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1]))
+    worms = pytest.importorskip("benchmarks.data").worms
+    for seed in (0, 2):
+        X, y = worms(1_000_000, 20, random_state=seed)
+        assert adjusted_rand_score(y, EvenCut(20, random_state=0).fit_predict(X)) > 0.95
+
+
 @pytest.mark.parametrize("n_clusters", [2, "auto"])
 def test_clusters_of_equal_rows_are_certain(n_clusters):
     rows = np.repeat([[0.0, 0.0], [5.0, 1.0]], 50, axis=0)

@@ -1,5 +1,5 @@
-"""Pages show what their code makes: the code in a comment `<!-- drawn: ... -->` is run after the python blocks above it,
-and its picture shown.
+"""Pages show what their code makes: the code in a comment `<!-- drawn: ... -->` is run after the
+python blocks above it, and its picture is shown.
 
 A comment, so that a plain Markdown view shows no code of pictures. It begins with their description: the text for those
 who cannot see it. Its last line may be something that shows itself as HTML, such as a report; it is then shown as a
