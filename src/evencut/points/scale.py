@@ -127,6 +127,33 @@ def extreme_rows(X: Any) -> Places:
     return far if far.size <= max(1, 1e-3 * len(X)) else far[:0]
 
 
+def draw_in(X: AnyFloats) -> AnyFloats:
+    """The rows with extreme ones drawn in towards the median, to half again the distance of the farthest other row.
+
+    That is outside of all others, and so near that it is no cluster unless one more is asked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> draw_in(np.array([[-1.0], [0.0], [1.0], [2.0], [1e9]])).ravel()
+    array([-1. ,  0. ,  1. ,  2. ,  4. ])
+    """
+    far = extreme_rows(X)
+    if not far.size:
+        return X
+    centre = np.median(X, axis=0)
+    offset = X - centre
+    with np.errstate(over="ignore"):
+        length = np.linalg.norm(offset, axis=1)
+    reach = 1.5 * np.delete(length, far).max()
+    far = far[length[far] > reach]
+    # In two steps, since the length may leave the range of floats.
+    unit = offset[far] / abs(offset[far]).max(axis=1)[:, None]
+    drawn = X.copy()
+    drawn[far] = centre + reach * unit / np.linalg.norm(unit, axis=1)[:, None]
+    return drawn if reach > 0 else X
+
+
 @dataclass(frozen=True, eq=False)
 class CoordinateSystem:
     """How points become the points that distances are taken between.
@@ -148,8 +175,6 @@ class CoordinateSystem:
     step : float
         Coordinates are rounded to multiples of this: a unit, a shift or a float32 changes them in the last digits, and
         neighbours at equal distances would change with these.
-    reach : float
-        Rows farther from the centre are drawn in to this distance: beside an extreme row all others are near.
     """
 
     name: str
@@ -161,7 +186,6 @@ class CoordinateSystem:
     values: tuple[Floats, ...] = ()
     scores: tuple[Floats, ...] = ()
     step: float = 0.0
-    reach: float = np.inf
 
     def __call__(self, X: Any) -> Any:
         """The points in this system; between known values ranks are interpolated."""
@@ -181,13 +205,6 @@ class CoordinateSystem:
             X = X[:, like(self.columns)]
         if self.axes is not None:
             X = X @ like(self.axes.astype(dtype))
-        if self.reach < np.inf:
-            # In two steps: the length itself may leave the range of floats.
-            largest = xp.amax(abs(X), axis=1)[:, None]
-            unit = X / (largest + (largest == 0))
-            length = (unit**2).sum(axis=1)[:, None] ** 0.5 + (largest == 0)
-            with np.errstate(over="ignore"):
-                X = xp.where(largest * length > self.reach, unit / length * self.reach, X)
         if not self.step:
             return X
         # Beyond two to the 52 steps a number has no digits to round.
@@ -245,14 +262,10 @@ def coordinate_systems(X: AnyFloats, weights: Floats, units: Floats) -> list[Coo
 
 
 def _rounded(system: CoordinateSystem, X: AnyFloats) -> CoordinateSystem:
-    """The system with coordinates rounded to a small part of the median distance from the centre, and its reach."""
-    with np.errstate(over="ignore"):
-        lengths = np.linalg.norm(system(X), axis=1)
-    far, length = extreme_rows(X), float(np.median(lengths))
-    # Outside of all others, and so near that it is no cluster unless one more is asked for.
-    reach = 1.5 * float(np.delete(lengths, far).max()) if far.size else np.inf
+    """The system with coordinates rounded to a small part of the median distance from the centre."""
+    length = float(np.median(np.linalg.norm(system(X), axis=1)))
     # 16 bits: above the precision of a float32, below any distance that matters.
-    return replace(system, step=2.0 ** (np.floor(np.log2(length)) - 16), reach=reach) if length > 0 else system
+    return replace(system, step=2.0 ** (np.floor(np.log2(length)) - 16)) if length > 0 else system
 
 
 def _components(X: AnyFloats, weights: Floats, centre: Floats, columns: Ints, binary: Mask) -> CoordinateSystem:
