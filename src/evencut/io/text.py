@@ -452,7 +452,7 @@ def _split(lines: Iterable[str], skipped: int, separator: str | None, name: str)
         return
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
     try:
-        # A line without anything is no row.
+        # Skip empty lines.
         yield from _kept((skipped + reader.line_num, cells) for cells in reader if cells)
     except csv.Error as error:
         cure = "look for a quote that is never closed"

@@ -130,7 +130,7 @@ def extreme_rows(X: Any) -> Places:
 def draw_in(X: AnyFloats) -> AnyFloats:
     """The rows with extreme ones drawn in towards the median, to half again the distance of the farthest other row.
 
-    That is outside of all others, and so near that it is no cluster unless one more is asked for.
+    That is outside of all others, and too near to be split off before all clusters are found.
 
     Examples
     --------
