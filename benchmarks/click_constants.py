@@ -92,7 +92,6 @@ CONSTANTS = [
     Constant("_NEAR", EVER, CLICKED, distances),
     Constant("_ROUGH", EVER, CLICKED, distances),
     Constant("_TEXTURE_WEIGHT", 0.0, ("clicks", "box"), images),
-    Constant("_UNSEEN", 0.0, ("clicks", "box"), images),
 ]
 
 
