@@ -95,8 +95,9 @@ def _fill_table(data: Path, out: Path, jobs: int, subset: int | None) -> None:
     from . import table1
 
     try:
-        with as_user_errors(), counted("photos", total=None) as advance:
-            errors = table1.run(data, out, jobs=jobs, subset=subset, advance=advance)
+        n_photos = len(table1.choose_photos(table1.find_photos(data), subset))
+        with as_user_errors(), counted("photos", n_photos) as advance:
+            errors = table1.run(data, out, jobs=jobs, subset=subset, advance=lambda done, total: advance())
     except KeyboardInterrupt:
         say(f"stopped; the finished photos are in {out / 'table1.csv'}, and the same command goes on from there")
         raise

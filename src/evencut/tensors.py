@@ -18,13 +18,6 @@ from numpy.typing import NDArray
 
 from ._lazy import require
 
-__all__ = [
-    "AnyFloats", "AnyInts", "Floats", "Ints", "Mask", "Places", "arange_like", "array_namespace", "as_float64",
-    "asarray_like", "count_copies", "cpu_tensors_as_arrays", "group_max", "group_min", "group_sums", "in_memory",
-    "is_foreign", "is_tensor", "native", "one_hot", "order_statistics", "result_like", "runs_on_device", "stable_order",
-    "to_array", "to_tensor", "unique_first",
-]  # fmt: skip
-
 #: Arrays of NumPy as signatures name them: numbers of one type or of any, places in an array, and masks.
 Floats: TypeAlias = NDArray[np.float64]
 AnyFloats: TypeAlias = NDArray[np.floating]
@@ -115,10 +108,12 @@ def array_namespace(X: Any) -> Any:
 
 
 def cpu_tensors_as_arrays(function: _Function) -> _Function:
-    """Let a function of arrays of either kind see tensors in the memory of the CPU as arrays."""
+    """Let a function of arrays see tensors in CPU memory, and the arrays of other libraries, as arrays of NumPy."""
 
     @functools.wraps(function)
     def converted(X: Any, *args: Any, **options: Any) -> Any:
+        if is_foreign(X):
+            return result_like(X, converted(native(X), *args, **options))
         if not is_tensor(X) or runs_on_device(X):
             return function(X, *args, **options)
         args = tuple(to_array(value) if is_tensor(value) else value for value in args)

@@ -123,7 +123,7 @@ def equalizing_scale(
     >>> equalizing_scale(4 * np.eye(2))
     array([0.5, 0.5])
     """
-    like, affinity = affinity, as_affinity(affinity)
+    affinity = as_affinity(affinity)
     smallest, own, degree = affinity.least(), affinity.diagonal(), affinity.degrees()
     _check_scalable(affinity, smallest, own)
     xp = np if isinstance(degree, np.ndarray) else tensors.array_namespace(degree)
@@ -141,7 +141,7 @@ def equalizing_scale(
     for _ in range(100):
         degree = scale * product(scale)
         if _error(degree, target) <= tol:
-            return tensors.result_like(like, scale)
+            return scale
         scale = scale * (target / degree) ** 0.5
     scale = _newton(product, target, scale, tol)
     error = _error(scale * product(scale), target)
@@ -150,7 +150,7 @@ def equalizing_scale(
             f"no scaling to equal degrees was found (relative error {error:.1e}, asked for {tol:.1e}); "
             "keep the diagonal of the affinity or add a small positive one."
         )
-    return tensors.result_like(like, scale)
+    return scale
 
 
 def _newton(product: Callable[[Any], Any], target: NDArray, scale: NDArray, tol: float) -> Floats:

@@ -112,23 +112,22 @@ def progress() -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
-def counted(name: str, total: int | None, done: int = 0) -> Iterator[Callable[..., None]]:
-    """Show a bar that fills up; gives a function that takes one step, or is told how many were taken of how many.
+def counted(name: str, total: int, done: int = 0) -> Iterator[Callable[[], None]]:
+    """Show a bar that fills up; gives a function that takes one step.
 
     Examples
     --------
     >>> with counted("labelling", total=2) as advance:
     ...     advance()
     """
-    count = {"done": done, "total": total}
 
-    def advance(done: int | None = None, total: int | None = None) -> None:
-        count["done"] = (count["done"] or 0) + 1 if done is None else done
-        count["total"] = count["total"] if total is None else total
+    def advance() -> None:
+        nonlocal done
+        done += 1
 
     if not _is_terminal():
         with _lines() as step:
-            step(lambda: f"{name}: {count['done']} of {count['total'] or '?'}")
+            step(lambda: f"{name}: {done} of {total}")
             yield advance
         return
     from rich.progress import BarColumn, MofNCompleteColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -136,12 +135,7 @@ def counted(name: str, total: int | None, done: int = 0) -> Iterator[Callable[..
     columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with _moving(*columns) as shown:
         task = shown.add_task(name, total=total, completed=done)
-
-        def advance_and_show(done: int | None = None, total: int | None = None) -> None:
-            advance(done, total)
-            shown.update(task, completed=count["done"], total=count["total"])
-
-        yield advance_and_show
+        yield lambda: shown.advance(task)
 
 
 def _moving(*columns: Any) -> Any:

@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from ..io import prepared_rows
-from ..io.columns import Column
+from ..io.columns import Column, column_names
+from ..io.encode import indicators
 from ..io.in_memory import columns_in_memory, refuse_unread
 from ..tensors import Floats, Places
 
@@ -289,18 +290,17 @@ def _from_columns(columns: list[Column], names: Sequence[str] | None) -> _Measur
         if column.codes is None:
             measured.append((np.asarray(column.numbers, dtype=np.float64), name, None, column.unit))
             continue
-        for word in sorted(column.names):
-            inside = column.codes == column.names.index(word)
-            measured.append((np.where(column.codes >= 0, inside.astype(np.float64), np.nan), name, word, None))
-    values, column_names, words, units = zip(*measured)
-    return _Measured(np.column_stack(values), list(column_names), list(words), list(units))
+        words = tuple(sorted(column.names))
+        measured += [(share, name, word, None) for word, share in zip(words, indicators(column, words).T)]
+    values, *about = zip(*measured)
+    return _Measured(np.column_stack(values), *map(list, about))
 
 
 def _names(names: Sequence[str] | None, n_columns: int, own: Any) -> list[str]:
     if names is not None and len(names) != n_columns:
         raise ValueError(f"names has {len(names)} names for {n_columns} columns; give one for each column.")
     chosen = names if names is not None else own
-    return [f"column {i + 1}" for i in range(n_columns)] if chosen is None else [str(name) for name in chosen]
+    return column_names(n_columns) if chosen is None else [str(name) for name in chosen]
 
 
 def _deviations(rows: Any, codes: Places, inside: Floats) -> Floats:

@@ -15,8 +15,10 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_array
 
-from ..neighbors import METRICS, check_distances, check_finite, coordinates, is_dense, kneighbors, squared_distances
+from ..neighbors import METRICS, check_distances, check_finite, coordinates, is_dense, squared_distances
+from ..neighbors.search import kneighbors, neighbor_graph
 from ..points import SCALES, PreparedPoints, feature_scale, prepare_points
+from ..points.prepare import check_weights
 from ..selection import intrinsic_dimension
 from ..tensors import AnyFloats, AnyInts, Floats, Ints, Mask, Places
 
@@ -90,7 +92,7 @@ def labelled_points(
         raise ValueError(f"scale={scale!r} is not known; choose one of {list(SCALES)}.")
     points = _checked_points(X, metric)
     named = _checked_labels(labels, points.shape[0])
-    weights = _checked_weights(sample_weight, points.shape[0])
+    weights = check_weights(sample_weight, points.shape[0])
     real = _is_no_noise(named)
     weights = np.where(real, weights, 0.0)
     counted = np.flatnonzero(weights > 0)
@@ -174,19 +176,6 @@ def _checked_labels(labels: ArrayLike, n_rows: int) -> NDArray[Any]:
     return names
 
 
-def _checked_weights(sample_weight: ArrayLike | None, n_rows: int) -> Floats:
-    if sample_weight is None:
-        return np.ones(n_rows)
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (n_rows,):
-        raise ValueError(
-            f"sample_weight has shape {weights.shape}, but X has {n_rows} points; give one weight for each point."
-        )
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise ValueError("sample_weight has negative, NaN or infinite values; weights count how often a row occurs.")
-    return weights
-
-
 def _is_no_noise(labels: NDArray[Any]) -> Mask:
     """All but the number -1, also where tables turned it into text."""
     if labels.dtype.kind in "US":
@@ -262,20 +251,15 @@ def measure_points(X: AnyFloats, weights: Floats, drawn: Places, n_jobs: int | N
 
 def _graph(indices: AnyInts, weights: Floats) -> sparse.csr_array:
     """The symmetric graph of neighbours, without loops; an edge weighs the mean of its two ends."""
-    both = _linked(indices)
+    n_points, n_neighbors = indices.shape
+    entries = (np.ones(indices.size), indices.ravel(), np.arange(0, indices.size + 1, n_neighbors))
+    one_way = sparse.csr_array(entries, shape=(n_points, n_points))
+    both = sparse.csr_array(one_way + one_way.T)
     both.setdiag(0)
     both.eliminate_zeros()
     p, q = edges(both)
     both.data = (weights[p] + weights[q]) / 2
     return both
-
-
-def _linked(indices: AnyInts) -> sparse.csr_array:
-    """The graph of these neighbours, in either direction."""
-    n_points, n_neighbors = indices.shape
-    entries = (np.ones(indices.size), indices.ravel(), np.arange(0, indices.size + 1, n_neighbors))
-    one_way = sparse.csr_array(entries, shape=(n_points, n_points))
-    return sparse.csr_array(one_way + one_way.T)
 
 
 def edges(graph: sparse.csr_array) -> tuple[AnyInts, AnyInts]:
@@ -311,7 +295,7 @@ def joining_neighbors(X: AnyFloats, graph: sparse.csr_array, neighbors: AnyInts,
         return n_pieces, used
 
     def pieces(count: int) -> tuple[int, AnyInts]:
-        return connected_components(_linked(neighbors[:, :count]), directed=False)
+        return connected_components(neighbor_graph(neighbors[:, :count], "union"), directed=False)
 
     counts = range(used, neighbors.shape[1] + 1)
     n_left, piece = pieces(counts[-1])

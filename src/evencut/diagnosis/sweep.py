@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_random_state
 
+from .._runtime import step
 from ..affinity import knn_radius
 from ..criteria import CRITERIA
 from ..kernels import Gaussian
 from ..solvers import Solution, solve
-from ..tensors import Floats, Ints
+from ..tensors import AnyFloats, Floats, Ints
 from .diagnose import diagnose_labels
 from .verdicts import EQUAL_SIZES, MODE_ISOLATION, OK, SPARSE_SUBSET
 
@@ -174,7 +175,9 @@ def bandwidth_sweep(
     n_given = len(points)
     if n_given > max_points:
         points = points[np.sort(rng.choice(n_given, max_points, replace=False))]
-    sigmas = _default_bandwidths(points) if bandwidths is None else np.sort(np.ravel(np.asarray(bandwidths, float)))
+    if bandwidths is None:
+        bandwidths = np.geomspace(*bandwidth_range(points), 12)
+    sigmas = np.sort(np.ravel(np.asarray(bandwidths, float)))
     if not len(sigmas) or not (np.isfinite(sigmas).all() and (sigmas > 0).all()):
         raise ValueError(f"bandwidths={bandwidths!r} must be positive, finite numbers, at least one.")
     if n_clusters < 2:
@@ -187,7 +190,8 @@ def bandwidth_sweep(
         return solve(CRITERIA[criterion](Gaussian(sigma).affinity(X)), n_clusters, random_state=seed)
 
     rows = []
-    for sigma in sigmas.tolist():
+    for number, sigma in enumerate(sigmas.tolist(), 1):
+        step(f"bandwidth {sigma:.3g}", number, len(sigmas))
         solution = solved(points, sigma)
         labels, energy = solution.labels, solution.energy
         report = diagnose_labels(points, labels, scale=None, n_jobs=n_jobs)
@@ -198,10 +202,17 @@ def bandwidth_sweep(
     return BandwidthSweep(rows, criterion, len(points), n_given)
 
 
-def _default_bandwidths(X: Floats) -> Floats:
+def bandwidth_range(X: AnyFloats) -> tuple[float, float]:
+    """The range of useful bandwidths: from half the distance to near neighbours to the diameter.
+
+    Examples
+    --------
+    >>> bandwidth_range(np.arange(20.0)[:, None])
+    (1.5, 19.0)
+    """
     smallest = 0.5 * float(np.median(knn_radius(X, 5)))
     diameter = float(np.linalg.norm(X.max(axis=0) - X.min(axis=0)))
-    return np.geomspace(smallest, max(diameter, 2 * smallest), 12)
+    return smallest, max(diameter, 2 * smallest)
 
 
 def _agreement(parts: list[NDArray], labellings: list[NDArray]) -> float:

@@ -27,8 +27,6 @@ from scipy.special import log_softmax, softmax
 from ..affinity import Affinity
 from ..tensors import Floats, Ints, to_array
 
-__all__ = ["Certainty", "candidate_support", "fit_certainty", "neighbor_mean"]
-
 #: Outlier scores use the mean distance to this many nearest points.
 N_NEAREST = 10
 # Weight g of the candidates. On every second table of `benchmarks/answers.py` the ranking of wrong rows is the same

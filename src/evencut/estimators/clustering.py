@@ -24,15 +24,7 @@ from ..tensors import Floats, Ints, asarray_like, is_tensor, to_array
 from .fitted import FittedClustering
 from .fitting import atomic_fit, explain_parameters, tensor_or_array, warn_of_early_stop
 from .hierarchy import Hierarchy, hierarchy_of, real_clusters, steady_clusters
-from .inputs import (
-    check_n_clusters,
-    check_partial,
-    check_points,
-    check_sizes,
-    check_space,
-    check_weights,
-    tags_of_inputs,
-)
+from .inputs import check_n_clusters, check_partial, check_points, check_sizes, check_space, tags_of_inputs
 from .model import FittedModel
 from .supervision import Links, check_links, labels_of_points, log_shares, satisfy_links, solve_with_labels
 
@@ -41,7 +33,7 @@ class FitInput(NamedTuple):
     """The input of a fit, checked; `rows` are a tensor if the fit runs `on_device`. `labels` are partial."""
 
     rows: Any
-    weights: Floats
+    weights: Any
     kernel: Kernel | None = None
     labels: Ints | None = None
     links: Links | None = None
@@ -202,7 +194,7 @@ class Clustering(FittedClustering, ClusterMixin, BaseEstimator):
             raise ValueError(
                 f"significance={significance!r} may join clusters that partial labels keep apart; leave one out."
             )
-        return FitInput(rows, check_weights(sample_weight, n_rows), kernel, labels, links, on_device)
+        return FitInput(rows, sample_weight, kernel, labels, links, on_device)
 
     def _prepare(self, inputs: FitInput) -> PreparedPoints:
         """Station 2: distinct points of positive weight, their columns scaled; of an affinity, its rows unchanged."""

@@ -23,18 +23,8 @@ from ..kernels import Kernel, affinity_of
 from ..neighbors.metrics import Metric
 from ..points import prepare_points
 from ..tensors import AnyFloats, Floats, Ints, Mask, Places
+from . import inputs
 from .fitting import atomic_fit
-from .inputs import (
-    check_choice,
-    check_count,
-    check_metric,
-    check_n_clusters,
-    check_points,
-    check_space,
-    kernel_from,
-    refuse_partial,
-    tags_of_inputs,
-)
 
 #: A dense or sparse affinity in memory.
 Matrix: TypeAlias = "AnyFloats | sparse.csr_array"
@@ -293,8 +283,8 @@ class DominantSets(ClusterMixin, BaseEstimator):
         self
         """
         kernel = self._check_parameters()
-        refuse_partial(self, y)
-        points, prepared = check_points(self, X, kernel, reset=True, dtype=np.float64), None
+        inputs.refuse_partial(self, y)
+        points, prepared = inputs.check_points(self, X, kernel, reset=True, dtype=np.float64), None
         if not kernel.is_pairwise:
             # Every row is a point, unscaled; only immense or tiny values are rescaled.
             names = getattr(self, "feature_names_in_", None)
@@ -302,8 +292,8 @@ class DominantSets(ClusterMixin, BaseEstimator):
                 points, scale=None, has_units=kernel.has_units, merge=False, names=names, metric=self.metric
             )
             points = prepared.points
-        check_space(kernel, points, self.metric)
-        check_n_clusters(self.n_clusters, points.shape[0], points.shape[0])
+        inputs.check_space(kernel, points, self.metric)
+        inputs.check_n_clusters(self.n_clusters, points.shape[0], points.shape[0])
         affinity: Any = affinity_of(kernel, points, n_jobs=self.n_jobs)[0]
         if hasattr(affinity, "rescaled"):
             raise ValueError(
@@ -358,7 +348,7 @@ class DominantSets(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         kernel, points, prepared, (joining, resting) = self._fitted_sets
-        rows = check_points(self, X, kernel, reset=False, dtype=np.float64)
+        rows = inputs.check_points(self, X, kernel, reset=False, dtype=np.float64)
         new = rows if prepared is None else prepared.scaled(rows)
         affinity = kernel.extend(points, n_jobs=self.n_jobs)(new)
         if self._assigns_all:
@@ -407,14 +397,14 @@ class DominantSets(ClusterMixin, BaseEstimator):
 
     def _check_parameters(self) -> Kernel:
         for name in ("min_size", "max_iter", *(["n_clusters"] if self.n_clusters is not None else [])):
-            check_count(name, getattr(self, name))
-        check_choice("dynamics", self.dynamics, DYNAMICS)
-        kernel = kernel_from(self.kernel)
-        check_metric(self.metric, kernel)
+            inputs.check_count(name, getattr(self, name))
+        inputs.check_choice("dynamics", self.dynamics, DYNAMICS)
+        kernel = inputs.kernel_from(self.kernel)
+        inputs.check_metric(self.metric, kernel)
         return kernel
 
     def __sklearn_tags__(self) -> Tags:
-        return tags_of_inputs(super().__sklearn_tags__(), self.kernel, self.metric)
+        return inputs.tags_of_inputs(super().__sklearn_tags__(), self.kernel, self.metric)
 
 
 def _cliques(affinity: Matrix, sets: list[tuple[DominantSet, Places]]) -> Mask:

@@ -25,8 +25,6 @@ from .inputs import check_choice, check_count, check_metric, check_n_jobs, check
 if TYPE_CHECKING:
     from ..diagnosis import BiasReport
 
-__all__ = ["EvenCut", "diagnose"]
-
 
 @dataclass(eq=False, repr=False)
 class EvenCut(Clustering):
@@ -172,13 +170,14 @@ class EvenCut(Clustering):
         return max(_runtime.MOST_COMPARED, _runtime.POINTS_PER_CLUSTER * n_clusters)
 
     def _choose(self, prepared: PreparedPoints, inputs: FitInput, seed: int, min_clusters: int) -> Choice:
+        scale = prepared.feature_scale if self._compares_systems(prepared.points) else None
         # Sums of products depend on the number of threads, and labels may depend on their last digits.
         with _all_cores() if inputs.on_device else nullcontext(), single_threaded_blas:
             selection = select(
                 prepared.points,
                 self.n_clusters,
                 weights=prepared.weights,
-                feature_scale=prepared.feature_scale if self._compares_systems(prepared.points) else None,
+                feature_scale=scale,
                 min_clusters=min_clusters,
                 unit=self.metric == "cosine",
                 random_state=seed,
@@ -190,15 +189,16 @@ class EvenCut(Clustering):
         # Degrees are most even at the broadest scale: predict on that graph.
         size = max(neighborhood_sizes(len(graphs.weights), selection.n_clusters)[-1], 1)
         columns = slice(size + 1)
-        kernel = SharedNeighbors(n_neighbors=size)
-        extension = kernel.extend_from(graphs.search, graphs.distances[:, columns], graphs.indices[:, columns])
         affinity, weights = graphs.affinities([size])[0], graphs.weights
         cut = graphs.problems[size]["gap"] if size in graphs.problems else normalized_cut(affinity, weights)
         posed = PosedProblem(cut, normalized_cut, weights, np.ones(len(weights)), False)
+        problem = {"criterion": "normalized_cut", "equalize": None, "max_iter": 100}
+        selection = selection.of_rows(prepared.point_of_row)
+        kernel = SharedNeighbors(n_neighbors=size)
+        extension = kernel.extend_from(graphs.search, graphs.distances[:, columns], graphs.indices[:, columns])
         return Choice(
-            kernel, affinity, extension, selection.n_clusters,
-            {"criterion": "normalized_cut", "equalize": None, "max_iter": 100},
-            selection.of_rows(prepared.point_of_row), labels, posed, graphs.system, graphs.search.X,
+            kernel, affinity, extension, selection.n_clusters, problem, selection, labels, posed, graphs.system,
+            graphs.search.X,
         )  # fmt: skip
 
 

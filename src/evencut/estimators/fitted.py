@@ -26,8 +26,6 @@ from .model import FittedModel
 if TYPE_CHECKING:
     from ..diagnosis import BiasReport, Description
 
-__all__ = ["FittedClustering"]
-
 
 class FittedClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """The methods that need a fit in memory first."""

@@ -23,11 +23,6 @@ from ..kernels import Kernel
 from ..tensors import is_foreign, is_tensor, native, result_like, runs_on_device, to_array, to_tensor
 from .inputs import check_partial
 
-__all__ = [
-    "accepts_tensors", "atomic_fit", "device_is_faster", "explain_parameters", "number_from_sample", "results_like",
-    "tensor_or_array", "unchanged_on_failure", "warn_of_early_stop",
-]  # fmt: skip
-
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 # A device is faster for more pairs of points than those of so many, its compiled kernels included.
@@ -100,7 +95,7 @@ def atomic_fit(fit: _Function) -> _Function:
 
 def results_like(estimator: Any, X: Any) -> None:
     """Turn the fitted attributes into the kind of `X`."""
-    if is_foreign(X) or is_tensor(X):
+    if not isinstance(X, np.ndarray) and (is_foreign(X) or is_tensor(X)):
         for name, value in list(vars(estimator).items()):
             if name.endswith("_"):
                 setattr(estimator, name, result_like(X, value))

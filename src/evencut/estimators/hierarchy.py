@@ -25,7 +25,6 @@ from ..solvers.exchange import merges, part_links
 from ..tensors import Floats, Ints, Places
 from ..valley import MIN_SIDE, Splits, tree_evidence
 
-__all__ = ["Hierarchy", "evidence_of", "hierarchy_of", "real_clusters", "steady_clusters"]
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:

@@ -21,7 +21,7 @@ from ..neighbors.metrics import Metric
 from ..points import SCALES
 from ..solvers import SOLVERS
 from ..solvers.bounds import Bounds
-from ..tensors import Floats, Ints, Mask, to_array
+from ..tensors import Floats, Ints, Mask
 
 #: The label of rows whose cluster is not known.
 UNKNOWN = -1
@@ -104,19 +104,6 @@ def check_points(
     if reset and may_be_directions and abs(np.einsum("ij,ij->i", X, X) - 1).max() < 1e-3:
         warn_user('all rows have length 1: metric="cosine" compares them as directions.')
     return X
-
-
-def check_weights(sample_weight: Any, n_rows: int) -> Floats:
-    """Weights of the rows as an array; ones if none are given."""
-    weights = np.ones(n_rows) if sample_weight is None else to_array(sample_weight).astype(np.float64)
-    weights = np.full(n_rows, weights) if weights.ndim == 0 else weights
-    if weights.shape != (n_rows,):
-        raise ValueError(f"sample_weight has shape {weights.shape}; give one weight for each of {n_rows} rows.")
-    if not (np.isfinite(weights).all() and (weights >= 0).all()):
-        raise ValueError("sample_weight must be finite and not negative.")
-    if not weights.any():
-        raise ValueError("sample_weight is zero for every point; give at least one non-zero weight.")
-    return weights
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool, fill: bool = True, **checks: Any) -> Any:

@@ -53,8 +53,6 @@ from .matching import match_codes
 from .model import mean_separation, mixing_rates
 from .supervision import labels_of_landmarks, solve_with_labels
 
-__all__ = ["LandmarkClustering"]
-
 
 @dataclass(eq=False, repr=False)
 class LandmarkClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):

@@ -13,14 +13,10 @@ from sklearn.utils.validation import validate_data
 from ..affinity import as_affinity
 from ..landmarks import Attachment, LandmarkGraph, RowBlocks, default_landmarks, row_blocks
 from ..landmarks.blocks import is_lazy
+from ..points.prepare import check_weights
 from ..tensors import Floats, Ints, asarray_like, is_tensor, to_array
 from .certainty import N_NEAREST, Certainty, fit_certainty
-from .inputs import check_rows, check_weights
-
-__all__ = [
-    "count_landmarks", "measure_certainty", "measure_rows", "row_probabilities", "rows_of",
-    "score_rows", "whole_masses",
-]  # fmt: skip
+from .inputs import check_rows
 
 
 def rows_of(estimator: Any, X: Any, *, reset: bool, count: bool = True) -> RowBlocks:

@@ -13,8 +13,6 @@ from scipy.sparse.csgraph import connected_components
 from ..tensors import Ints, is_tensor, to_array
 from .inputs import is_missing
 
-__all__ = ["ClusterChange", "Matching", "keep_numbers", "match", "match_codes", "next_number"]
-
 
 @dataclass(frozen=True)
 class ClusterChange:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
+from .. import tensors
 from .._runtime import warn_user
 from ..affinity import Affinity, AffinityLike, as_affinity
 from ..criteria import Criterion, PosedProblem
@@ -26,21 +27,7 @@ from ..kernels import Extension, Kernel
 from ..neighbors import NeighborSearch, clip_radially, is_dense
 from ..points import PreparedPoints
 from ..solvers.descent import bound_costs
-from ..tensors import (
-    AnyInts,
-    Floats,
-    Ints,
-    Places,
-    arange_like,
-    array_namespace,
-    as_float64,
-    asarray_like,
-    group_sums,
-    is_tensor,
-    to_array,
-)
-
-__all__ = ["FittedModel", "mean_separation", "mixing_rates", "separation"]
+from ..tensors import AnyInts, Floats, Ints, Places
 
 _ROWS_PER_BLOCK = 4096
 
@@ -101,7 +88,7 @@ class FittedModel:
         _, inside, weight = posed.problem.cluster_links(codes, int(labels.max()) + 1)
         return cls(
             kernel, prepared.points, prepared.first_row, extension, labels, posed.weights * posed.scale,
-            to_array(inside), to_array(weight), posed.criterion, posed.is_even, n_jobs,
+            tensors.to_array(inside), tensors.to_array(weight), posed.criterion, posed.is_even, n_jobs,
         )  # fmt: skip
 
     def labels(self, X: Any) -> Ints:
@@ -112,13 +99,13 @@ class FittedModel:
         """
         X = self._within_reach(X)
         labels, has_links = self._in_blocks(X, lambda links: self._costs(links).argmin(axis=1))
-        alone = array_namespace(has_links).where(~has_links)[0]
+        alone = tensors.array_namespace(has_links).where(~has_links)[0]
         if len(alone) and self.kernel.is_pairwise:
             labels[alone] = 0
             warn_user(f"{len(alone)} new points have no affinity with any fitted point and go to cluster 0.")
         elif len(alone):
             nearest = self._search.query(X[alone], 1)[1][:, 0]
-            labels[alone] = asarray_like(nearest, self.fitted_labels)[nearest]
+            labels[alone] = tensors.asarray_like(nearest, self.fitted_labels)[nearest]
         return labels
 
     def averaged(self, X: Any, values: Floats) -> Floats:
@@ -127,7 +114,7 @@ class FittedModel:
         means = np.zeros((X.shape[0], values.shape[1]))
         for block, rows in self._affinities(X):
             scaled = np.column_stack([self.point_scale, self.point_scale[:, None] * values])
-            sums = to_array(rows @ asarray_like(X, scaled)).astype(np.float64)
+            sums = tensors.to_array(rows @ tensors.asarray_like(X, scaled)).astype(np.float64)
             means[block] = sums[:, 1:] / np.where(sums[:, :1] > 0, sums[:, :1], 1.0)
         return means
 
@@ -136,7 +123,7 @@ class FittedModel:
         X = self._within_reach(X)
         if self.kernel.is_pairwise:
             return _reciprocal(np.concatenate([np.asarray(rows @ self.point_scale) for _, rows in self._affinities(X)]))
-        return to_array(self._search.query(X, min(n_nearest, len(self.points)))[0].mean(axis=1))
+        return tensors.to_array(self._search.query(X, min(n_nearest, len(self.points)))[0].mean(axis=1))
 
     def nearest_points(self, X: Any) -> AnyInts:
         """The nearest fitted point to each new one."""
@@ -152,7 +139,7 @@ class FittedModel:
             return _reciprocal(np.asarray(affinity @ self.point_scale) - affinity.diagonal() * self.point_scale)
         if len(self.points) == 1:
             return np.zeros(1)
-        return to_array(self._search.query_self(min(n_nearest + 1, len(self.points)))[0][:, 1:].mean(axis=1))
+        return tensors.to_array(self._search.query_self(min(n_nearest + 1, len(self.points)))[0][:, 1:].mean(axis=1))
 
     def distances(self, X: Any) -> Floats:
         """Squared distances of new points to the clusters, without their own squared length.
@@ -164,10 +151,10 @@ class FittedModel:
         def to_clusters(links: Any) -> Any:
             degree = links.sum(axis=1)
             weights = self.criterion.point_weight(1.0 * (degree > 0) if self.is_even else degree)
-            return self._costs(links) / array_namespace(weights).where(weights > 0, weights, 1.0)[:, None]
+            return self._costs(links) / tensors.array_namespace(weights).where(weights > 0, weights, 1.0)[:, None]
 
         distances, has_links = self._in_blocks(X, to_clusters)
-        alone = array_namespace(has_links).where(~has_links)[0]
+        alone = tensors.array_namespace(has_links).where(~has_links)[0]
         if len(alone) and not self.kernel.is_pairwise:
             nearest = self._search.query(X[alone], 1)[1][:, 0]
             distances[alone] = self._in_blocks(self.points[nearest], to_clusters)[0]
@@ -181,9 +168,9 @@ class FittedModel:
         for links in self._links(X):
             linked = links[(links != 0).any(axis=1)]
             own = self._costs(linked).argmin(axis=1)
-            outside = 1 - linked[arange_like(own), own] / linked.sum(axis=1)
-            leaving += to_array(group_sums(outside, own, n_clusters))
-            counts += to_array(array_namespace(own).bincount(own, minlength=n_clusters))
+            outside = 1 - linked[tensors.arange_like(own), own] / linked.sum(axis=1)
+            leaving += tensors.to_array(tensors.group_sums(outside, own, n_clusters))
+            counts += tensors.to_array(tensors.array_namespace(own).bincount(own, minlength=n_clusters))
         if self._mixing is None:
             matrix = as_affinity(
                 self.kernel.affinity(self.points, n_jobs=self.n_jobs) if affinity is None else affinity
@@ -203,13 +190,13 @@ class FittedModel:
     def _in_blocks(self, X: Any, of_links: Callable[[Any], Any]) -> tuple[Any, Any]:
         """The results of a function of links, computed in blocks, and whether points have any affinity."""
         blocks = [(of_links(links), (links != 0).any(axis=1)) for links in self._links(X)]
-        results, has_links = (array_namespace(parts[0]).concatenate(parts) for parts in zip(*blocks))
+        results, has_links = (tensors.array_namespace(parts[0]).concatenate(parts) for parts in zip(*blocks))
         return results, has_links
 
     def _links(self, X: Any) -> Iterator[Floats]:
         """The affinity of new points (rows) with each cluster (columns), scaled as in the problem, in blocks."""
-        like = X if is_tensor(X) else self.fitted_labels
-        labels, scale = asarray_like(like, self.fitted_labels), asarray_like(like, self.point_scale)
+        like = X if tensors.is_tensor(X) else self.fitted_labels
+        labels, scale = tensors.asarray_like(like, self.fitted_labels), tensors.asarray_like(like, self.point_scale)
         for _, rows in self._affinities(X):
             yield rows.links(labels, len(self.weight), scale)
 
@@ -218,7 +205,7 @@ class FittedModel:
         if self.extension is None:
             self.extension = self.kernel.extend(self.points, n_jobs=self.n_jobs)
         step = _ROWS_PER_BLOCK
-        if is_tensor(X):
+        if tensors.is_tensor(X):
             from ..gpu.arrays import block_rows, same_device
 
             same_device(X=X, **{"the fitted points": self.points})
@@ -231,9 +218,9 @@ class FittedModel:
     def _costs(self, links: Floats) -> Floats:
         degree = links.sum(axis=1)
         if self.is_even:
-            links = links / array_namespace(links).where(degree > 0, degree, 1.0)[:, None]
+            links = links / tensors.array_namespace(links).where(degree > 0, degree, 1.0)[:, None]
             degree = links.sum(axis=1)
-        inside, weight = asarray_like(links, self.inside), asarray_like(links, self.weight)
+        inside, weight = tensors.asarray_like(links, self.inside), tensors.asarray_like(links, self.weight)
         return bound_costs(links, self.criterion.point_weight(degree), inside, weight)
 
     @functools.cached_property
@@ -242,11 +229,11 @@ class FittedModel:
 
     def on_device_of(self, X: Any) -> FittedModel:
         """The model for new points that are tensors, with the fitted points on their device."""
-        if not is_tensor(X) or is_tensor(self.points):
+        if not tensors.is_tensor(X) or tensors.is_tensor(self.points):
             return self
         copied = getattr(self, "_on_device", None)
         if copied is None or copied.points.device != X.device:
-            copied = self._on_device = replace(self, points=asarray_like(X, self.points), extension=None)
+            copied = self._on_device = replace(self, points=tensors.asarray_like(X, self.points), extension=None)
         return copied
 
     def __getstate__(self) -> dict[str, Any]:
@@ -318,7 +305,7 @@ def _mixing_rate(affinity: Affinity) -> float:
         return 1.0
 
     def product(vector: Floats) -> Floats:
-        return as_float64(to_array(affinity @ affinity.asarray(vector)))
+        return tensors.as_float64(tensors.to_array(affinity @ affinity.asarray(vector)))
 
     degrees = product(np.ones(n_points))
     if (degrees <= 0).any():

@@ -466,7 +466,7 @@ def _matrix(
         if (column.name in known or (column.is_category and like is None)) and not column.refused:
             words = known.get(column.name) or tuple(sorted(column.names))
             categories[column.name] = words
-            parts.append(_indicators(column, words))
+            parts.append(indicators(column, words))
             names.extend(f"{column.name}={word}" for word in words)
             notices.append(_about_words(column, words))
         else:
@@ -516,7 +516,7 @@ def _about_words(column: Column, words: tuple[str, ...]) -> str:
     return message + (f"; {some(strange)} are new and belong to none of them" if strange else "")
 
 
-def _indicators(column: Column, words: tuple[str, ...]) -> Floats:
+def indicators(column: Column, words: tuple[str, ...]) -> Floats:
     """One column for each word, 1 where the row has it; an unknown word is in none, a missing one is NaN."""
     if column.codes is None:
         return np.full((len(column.numbers), len(words)), np.nan)

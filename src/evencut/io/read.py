@@ -13,17 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._runtime import some
-from .binary import (
-    arrow_column,
-    is_list_type,
-    list_names,
-    list_values,
-    read_array,
-    read_array_of_labels,
-    read_arrow,
-    read_bounded,
-    without_index,
-)
+from . import binary
 from .columns import (
     Column,
     Frame,
@@ -187,7 +177,7 @@ def read_labels(source: str | Path | Source, column: str | None = None, n_points
     """
     opened = source if isinstance(source, Source) else Source(str(source))
     if opened.kind in ("npy", "npz"):
-        labels = read_array_of_labels(opened, column)
+        labels = binary.read_array_of_labels(opened, column)
     elif opened.kind in ("parquet", "feather"):
         labels = _arrow_labels(opened, column)
     elif opened.kind == "cells":
@@ -311,11 +301,11 @@ def _check_named(table: Rows, source: str, unnamed: Sequence[int]) -> None:
 
 
 def _arrow_frame(source: Source, selection: _ColumnSelection) -> Frame:
-    table, unread = (read_arrow(source), []) if source.data is None else read_bounded(source)
+    table, unread = (binary.read_arrow(source), []) if source.data is None else binary.read_bounded(source)
     names = distinct_names(table.column_names)
     notices = _about_repeated(source.name, table.column_names, names)
     table = table.rename_columns(names).replace_schema_metadata(table.schema.metadata)
-    features = without_index(table.schema)
+    features = binary.without_index(table.schema)
     # A column that is named is taken, also if it is the index; numbers count what is left.
     named = [name for name in selection.columns or () if name in table.column_names and name not in features]
     features = [name for name in table.column_names if name in features or name in named]
@@ -334,20 +324,20 @@ def _arrow_frame(source: Source, selection: _ColumnSelection) -> Frame:
 def _as_the_model_calls_them(table: Any, features: list[str], needed: Sequence[str]) -> list[str]:
     """The columns a model was made from; it knows the numbers of vectors by name. All columns if there are none."""
     first = {item.rpartition("[")[0] for item in needed}
-    vectors = {name for name in features if name in first and is_list_type(table.schema.field(name).type)}
+    vectors = {name for name in features if name in first and binary.is_list_type(table.schema.field(name).type)}
     return [name for name in features if name in vectors or name in needed] or features
 
 
 def _arrow_columns(name: str, values: Any) -> list[Column]:
     """A column of the table, or those of the vectors in it."""
-    if not is_list_type(values.type):
-        return [arrow_column(name, values)]
-    numbers = list_values(name, values).T
-    return list(map(Column, list_names(name, len(numbers)), numbers))
+    if not binary.is_list_type(values.type):
+        return [binary.arrow_column(name, values)]
+    numbers = binary.list_values(name, values).T
+    return list(map(Column, binary.list_names(name, len(numbers)), numbers))
 
 
 def _array_frame(source: Source, selection: _ColumnSelection, key: str | None) -> Frame:
-    values = read_array(source, key)
+    values = binary.read_array(source, key)
     names = column_names(values.shape[1])
     positions = selection.places(names)
     values = values if selection.is_all else values[:, positions]
@@ -356,8 +346,8 @@ def _array_frame(source: Source, selection: _ColumnSelection, key: str | None) -
 
 
 def _arrow_labels(source: Source, column: str | None) -> NDArray[Any]:
-    table = read_arrow(source)
-    names = without_index(table.schema)
+    table = binary.read_arrow(source)
+    names = binary.without_index(table.schema)
     values = table.column(names[choose_one(column, names, source.name)])
     if values.null_count:
         raise TableError(f"{source.name} has {values.null_count} empty labels; mark noise with -1.")

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 
 from .._runtime import warn_user
 from ..affinity import AffinityLike, as_affinity, check_affinity, check_entries
-from ..points.prepare import PreparedPoints, unmerged_points
+from ..points.prepare import PreparedPoints, check_weights, unmerged_points
 from ..tensors import AnyFloats, Floats
 
 Points = AnyFloats
@@ -260,6 +260,7 @@ def prepare_affinity(affinity: Any, weights: Floats) -> PreparedPoints:
     >>> prepare_affinity(np.eye(3), np.array([1.0, 0.0, 1.0])).points.shape
     (2, 2)
     """
+    weights = check_weights(weights, affinity.shape[0])
     positive = np.flatnonzero(weights > 0)
     points = affinity if len(positive) == len(weights) else as_affinity(affinity).submatrix(positive).entries
     return unmerged_points(points, weights, positive, np.ones(affinity.shape[1]), "euclidean")

@@ -17,8 +17,6 @@ import numpy as np
 from .._runtime import one_line
 from .blocks import Block, RowBlocks, Work, run_block
 
-__all__ = ["DaskBlocks", "current_client", "dask_blocks", "lazy_results"]
-
 
 class DaskBlocks(RowBlocks):
     """A stream of blocks read by Dask's workers; `read` of a block is a Delayed or a function."""
@@ -39,7 +37,7 @@ class DaskBlocks(RowBlocks):
         sums = self._tasks(work, range(len(self.blocks)))
         # Eight results at a time.
         while len(sums) > 1:
-            sums = [dask.delayed(_sum, pure=False)(sums[i : i + 8]) for i in range(0, len(sums), 8)]
+            sums = [dask.delayed(reduce, pure=False)(add, sums[i : i + 8]) for i in range(0, len(sums), 8)]
         client = current_client()
         with self._errors_explained(client):
             try:
@@ -165,10 +163,6 @@ def current_client() -> Any:
 
 def _run(work: Work, name: str, first: int, n_rows: int | None, n_features: int, data: Any) -> Any:
     return run_block(work, name, first, n_rows, n_features, data() if callable(data) else data)
-
-
-def _sum(results: list[Any]) -> Any:
-    return reduce(add, results)
 
 
 def _count(rows: Any, first: int) -> int:

@@ -15,22 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from .. import tensors
 from ..kernels import AdaptiveGaussian
 from ..neighbors import MAX_TREE_FEATURES, SparsePoints, unit_rows
 from ..points import distinct_points
 from ..points.distinct import distinct_rows, kmeans_sweeps, row_hashes
-from ..tensors import (
-    Floats,
-    Ints,
-    array_namespace,
-    as_float64,
-    asarray_like,
-    group_sums,
-    is_tensor,
-    stable_order,
-    to_array,
-    unique_first,
-)
+from ..tensors import Floats, Ints
 from .blocks import RowBlocks, is_wide, mix, stacked
 
 # By how much more rows are looked at than kept, where all are distinct: many deviations of chance.
@@ -88,14 +78,14 @@ class RowReservoir:
             Only rows among the smallest of all possible hashes are looked at, this share of them.
         """
         hashes = mix(_hashes(rows), seed)
-        counts = array_namespace(hashes).ones_like(hashes) if mass is None else mass
+        counts = tensors.array_namespace(hashes).ones_like(hashes) if mass is None else mass
         below = hashes <= int(share * 2**64) - 2**63 - 1
-        candidates = array_namespace(hashes).where(below & (counts > 0))[0]
+        candidates = tensors.array_namespace(hashes).where(below & (counts > 0))[0]
         first, total = _smallest(hashes[candidates], counts[candidates], max_rows)
         sample = candidates[first]
         chosen = rows[sample].toarray() if sparse.issparse(rows) and not is_wide(rows) else rows[sample]
         n_seen = rows.shape[0] if mass is None else int(mass.sum())
-        return cls(chosen, to_array(hashes[sample]), total, n_seen, max_rows, seed)
+        return cls(chosen, tensors.to_array(hashes[sample]), total, n_seen, max_rows, seed)
 
     @property
     def nbytes(self) -> int:
@@ -143,8 +133,8 @@ def _reservoir(
 
 def _smallest(hashes: Any, mass: Any, max_rows: int) -> tuple[Any, Ints]:
     """Where the smallest hashes stand first, each once and in order, and the mass of each: exact below 2^53."""
-    first, which = unique_first(hashes)
-    return first[:max_rows], to_array(group_sums(mass, which, len(first))[:max_rows]).astype(np.int64)
+    first, which = tensors.unique_first(hashes)
+    return first[:max_rows], tensors.to_array(tensors.group_sums(mass, which, len(first))[:max_rows]).astype(np.int64)
 
 
 def _hashes(rows: Any) -> Any:
@@ -209,20 +199,20 @@ def choose_landmarks(
     elif len(distinct_rows(points)[0]) <= n_landmarks:
         return _each_once(points)
     if isinstance(transform, str) and transform == "identity":
-        weights = asarray_like(points, np.ones(len(points)))
+        weights = tensors.asarray_like(points, np.ones(len(points)))
     else:
         sigma = AdaptiveGaussian(8, transform).bandwidths(points, n_jobs=n_jobs)
         weights = (sigma / sigma.max()) ** min(2, points.shape[1])
     # The smallest of exponential waiting times are a weighted draw without replacement.
-    waiting = asarray_like(weights, rng.standard_exponential(len(points))) / weights.clip(np.finfo(float).tiny)
-    drawn = stable_order(waiting)[:n_landmarks]
+    waiting = tensors.asarray_like(weights, rng.standard_exponential(len(points))) / weights.clip(np.finfo(float).tiny)
+    drawn = tensors.stable_order(waiting)[:n_landmarks]
     if isinstance(points, SparsePoints):
         return points[np.sort(drawn)]
-    centres = points[drawn] if is_tensor(points) else as_float64(points[drawn])
+    centres = points[drawn] if tensors.is_tensor(points) else tensors.as_float64(points[drawn])
     # Without a tree, distances to all centres take most of the time; the first sweeps improve most.
     n_sweeps = 5 if points.shape[1] <= MAX_TREE_FEATURES else 2
     return _each_once(kmeans_sweeps(centres, points, weights, n_sweeps, n_jobs=n_jobs))
 
 
 def _each_once(points: Any) -> Any:
-    return points[distinct_rows(points)[0]] if is_tensor(points) else np.unique(points, axis=0)
+    return points[distinct_rows(points)[0]] if tensors.is_tensor(points) else np.unique(points, axis=0)

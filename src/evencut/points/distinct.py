@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -135,7 +136,9 @@ def value_order(X: Any) -> Any:
     >>> value_order(X), value_order(7 * X.astype(np.float32) + 1)
     (array([2, 1, 0]), array([2, 1, 0]))
     """
-    xp = np if isinstance(X, np.ndarray) else tensors.array_namespace(X)
+    is_array = isinstance(X, np.ndarray)
+    xp = np if is_array else tensors.array_namespace(X)
+    in_order: Any = partial(np.argsort, kind="stable") if is_array else tensors.stable_order
     if not len(X):
         return xp.arange(0)
     # The mean of rows in the order of their hashes is the same whatever their order was.
@@ -148,7 +151,7 @@ def value_order(X: Any) -> Any:
         unit = float(squared.mean()) / 4096
     # Where squares leave the range of floats all rows share a cell.
     cell = xp.asarray(squared / unit if 0 < unit < np.inf else xp.zeros_like(squared), dtype=xp.int64)
-    order = np.argsort(cell, kind="stable") if xp is np else tensors.stable_order(cell)
+    order = in_order(cell)
     same = cell[order][1:] == cell[order][:-1]
     if bool(same.any()):
         # Only rows that share a cell are compared column by column.
@@ -157,8 +160,8 @@ def value_order(X: Any) -> Any:
         tied[:-1] |= same
         rows = order[tied]
         for column in range(X.shape[1] - 1, -1, -1):
-            rows = rows[tensors.stable_order(X[rows, column])]
-        order[tied] = rows[tensors.stable_order(cell[rows])]
+            rows = rows[in_order(X[rows, column])]
+        order[tied] = rows[in_order(cell[rows])]
     return order
 
 

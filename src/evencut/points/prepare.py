@@ -111,7 +111,7 @@ def prepare_points(
     Parameters
     ----------
     X : ndarray, tensor or CSR array of shape (n_rows, n_features), or distances of shape (n_rows, n_rows)
-    weights : ndarray of shape (n_rows,), optional
+    weights : array of shape (n_rows,), optional
         How many rows each stands for; one by default.
     scale : {"auto", "standard", None}
         As in :func:`feature_scale`; `"auto"` scales nothing under another metric than the Euclidean, where columns have
@@ -135,7 +135,7 @@ def prepare_points(
     >>> len(table.points), table.weights[table.point_of_row].tolist()
     (2, [2.0, 1.0, 2.0])
     """
-    weights = np.ones(X.shape[0]) if weights is None else weights
+    weights = check_weights(weights, X.shape[0])
     positive = np.flatnonzero(weights > 0)
     rows, counts = (X, weights) if len(positive) == X.shape[0] else (_taken(X, positive), weights[positive])
     if scale == "auto" and (metric not in ("euclidean", "l2") or sparse.issparse(X)):
@@ -167,6 +167,19 @@ def prepare_points(
     point_of_row[positive] = to_array(distinct.point_of_row)
     first = positive[to_array(distinct.first_row)]
     return PreparedPoints(distinct.points, to_array(distinct.weights), point_of_row, first, divisor, metric)
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> Floats:
+    """Weights of the rows as an array; ones if none are given."""
+    weights = np.ones(n_rows) if sample_weight is None else to_array(sample_weight).astype(np.float64)
+    weights = np.full(n_rows, weights) if weights.ndim == 0 else weights
+    if weights.shape != (n_rows,):
+        raise ValueError(f"sample_weight has shape {weights.shape}; give one weight for each of {n_rows} rows.")
+    if not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise ValueError("sample_weight must be finite and not negative.")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every point; give at least one non-zero weight.")
+    return weights
 
 
 def unmerged_points(points: Any, weights: Floats, rows: Places, divisor: Floats, metric: str) -> PreparedPoints:

@@ -22,8 +22,6 @@ from ..tensors import AnyInts, Floats, Ints, Mask, Places
 from .descent import bound_costs
 from .solve import Solution
 
-__all__ = ["Bounds", "bounded"]
-
 _MAX_ROUNDS, _N_STEPS = 3, 12
 # Points with which one that cannot move alone is tried for an exchange.
 _N_PARTNERS = 10

@@ -248,33 +248,27 @@ class WorkerPool:
         quick : bool
             Whether it takes a moment only. The others never take the last process, so that these need not wait.
         """
-        async with nullcontext() if quick else self._slow:
-            return await self._run(task, arguments, keep or {}, progress)
-
-    async def _run(
-        self, task: str, arguments: dict[str, Any], keep: Mapping[str, Any], progress: Progress | None
-    ) -> tuple[Any, list[str]]:
         loop = asyncio.get_running_loop()
 
         def on_progress(name: str, share: float | None) -> None:
             if progress is not None:
                 loop.call_soon_threadsafe(progress, name, share)
 
-        for _ in range(self._size):
-            worker = await self._lend(keep)
-            try:
-                kind, value = await loop.run_in_executor(
-                    self._threads, worker.ask, task, arguments, keep, on_progress
-                )
-            except asyncio.CancelledError:
-                await asyncio.shield(self._replace(worker))
-                raise
-            if kind in ("done", "failed"):
-                await self._give_back(worker)
-                break
-            await self._replace(worker)
-            if kind == "died":
-                break
+        async with nullcontext() if quick else self._slow:
+            for _ in range(self._size):
+                worker = await self._lend(keep or {})
+                work = (task, arguments, keep or {}, on_progress)
+                try:
+                    kind, value = await loop.run_in_executor(self._threads, worker.ask, *work)
+                except asyncio.CancelledError:
+                    await asyncio.shield(self._replace(worker))
+                    raise
+                if kind in ("done", "failed"):
+                    await self._give_back(worker)
+                    break
+                await self._replace(worker)
+                if kind == "died":
+                    break
         if kind == "done":
             return value
         if kind == "failed":

@@ -7,10 +7,8 @@ refused before it takes memory.
 from __future__ import annotations
 
 import re
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from io import BytesIO
 from pathlib import PurePath
 from typing import Any, Literal
 
@@ -113,10 +111,7 @@ class SheetColumn:
         values = self.values[rows]
         if self.names is None:
             return io.Column(self.name, values.astype(np.float64), unit="days" if self.holds == "dates" else None)
-        used, codes = np.unique(values[values >= 0], return_inverse=True)
-        renumbered = np.full(len(values), -1, dtype=np.int32)
-        renumbered[values >= 0] = codes
-        return io.Column(self.name, np.full(len(values), np.nan), renumbered, tuple(self.names[code] for code in used))
+        return io.Column(self.name, np.full(len(values), np.nan), values.astype(np.int32), tuple(self.names))
 
     def role(self, unnamed: bool = False) -> tuple[str, str]:
         """What the column is for, and why: number, category, date, identifier, outcome, or leave out.
@@ -288,12 +283,12 @@ def read_sheet(data: bytes, name: str, limits: Limits, reading: Reading | None =
 
 
 def _read(data: bytes, name: str, limits: Limits, reading: Reading) -> Sheet:
-    bounds = TableLimits(
-        limits.table_bytes, limits.rows, limits.columns, limits.cells, limits.text_bytes, _FIRST_LINE
-    )  # fmt: skip
+    n_bytes = limits.table_bytes
+    if io.kind_and_compression(name)[0] == "excel":
+        # A workbook may unpack to four times this: 16 MB, and 40 bytes for each byte of the file.
+        n_bytes = min(n_bytes, (4 << 20) + 10 * len(data))
+    bounds = TableLimits(n_bytes, limits.rows, limits.columns, limits.cells, limits.text_bytes, _FIRST_LINE)
     source = io.Source(name, data=data, limits=bounds, sheet=reading.sheet)
-    if source.kind == "excel":
-        _check_unpacked(data, name)
     options: dict[str, Any] = {}
     if source.kind in ("csv", "excel"):
         options = {"header": reading.header, "decimal": reading.decimal, "separator": reading.delimiter}
@@ -369,18 +364,3 @@ def _why_not(column: io.Column) -> str | None:
     if len(column.names) > _MOST_NAMES:
         return f"is text with {len(column.names)} different values; at most {_MOST_NAMES} are names"
     return column.refused
-
-
-def _check_unpacked(data: bytes, name: str) -> None:
-    """Raise where a workbook unpacks to far more than workbooks do: reading it would take minutes."""
-    limit = (16 << 20) + 40 * len(data)
-    try:
-        with zipfile.ZipFile(BytesIO(data)) as archive:
-            unpacked = sum(entry.file_size for entry in archive.infolist())
-    except zipfile.BadZipFile:
-        return  # the reader says what is wrong with it
-    if unpacked > limit:
-        raise TooLarge(
-            f"{name} has {len(data) / 1e6:.2g} MB and unpacks to {unpacked / 1e6:.4g} MB, more than the "
-            f"{limit / 1e6:.4g} MB of a usual workbook; save it again, or as CSV."
-        )

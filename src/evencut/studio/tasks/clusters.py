@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from evencut import bandwidth_sweep, diagnose
 from evencut.diagnosis import describe as describe_clusters
 
+from ..._runtime import on_progress
 from ...diagnosis.description import Description
 from ...diagnosis.html import fragment
+from ...diagnosis.sweep import bandwidth_range
 from ..methods import Edit, Split, cure_of, edited
 from ..options import RequestError
 from ..tables import Sheet
@@ -122,16 +124,10 @@ def _bandwidth_range(X: NDArray[np.floating]) -> tuple[float, float]:
     >>> low < 3 < high
     True
     """
-    from scipy.spatial import cKDTree
-
-    sample = X
     if len(X) > _RANGE_SAMPLE:
-        sample = X[np.random.default_rng(0).choice(len(X), _RANGE_SAMPLE, replace=False)]
-    distances = cKDTree(sample).query(sample, k=[min(6, len(sample))])[0][:, 0]
-    diameter = float(np.linalg.norm(sample.max(axis=0) - sample.min(axis=0))) or 1.0
-    low = 0.5 * float(np.median(distances))
-    low = max(low, 1e-4 * diameter)
-    return low, max(diameter, 2 * low)
+        X = X[np.random.default_rng(0).choice(len(X), _RANGE_SAMPLE, replace=False)]
+    low, high = bandwidth_range(X)
+    return max(low, 1e-4 * high), high
 
 
 def sweep(store: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[str, Any]:
@@ -139,17 +135,12 @@ def sweep(store: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[s
     X, _ = points_of(store, arguments)
     low, high = _bandwidth_range(X)
     sigmas = np.geomspace(low, high, _STEPS)
-    rows: list[Any] = []
     options = {"criterion": arguments["criterion"], "random_state": arguments["seed"], "max_points": _SWEPT}
-    for number, sigma in enumerate(sigmas):
-        tell(f"bandwidth {sigma:.3g}, {number + 1} of {_STEPS}", number / _STEPS)
-        # One bandwidth at a time, so that the page can show how far it is; the draws are those of a single call.
-        swept = bandwidth_sweep(X, arguments["n_clusters"], bandwidths=[sigma], **options)
-        rows.extend(swept.rows)
-    whole_sweep = type(swept)(rows, swept.criterion, swept.n_points, swept.n_given)
+    with on_progress(lambda name, number, total: tell(f"{name}, {number} of {total}", (number - 1) / total)):
+        swept = bandwidth_sweep(X, arguments["n_clusters"], bandwidths=sigmas, **options)
     return {
-        "answer": whole_sweep.answer(),
-        "n_points": whole_sweep.n_points,
+        "answer": swept.answer(),
+        "n_points": swept.n_points,
         "criterion": arguments["criterion"],
         "n_clusters": arguments["n_clusters"],
         "rows": [
@@ -160,6 +151,6 @@ def sweep(store: dict[str, Any], arguments: dict[str, Any], tell: Any) -> dict[s
                 "verdict": row.verdict,
                 "confidence": plain(row.confidence),
             }
-            for row in rows
+            for row in swept.rows
         ],
     }
