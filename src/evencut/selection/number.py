@@ -1,14 +1,14 @@
 r"""The number of clusters: where methods of different principles agree, beyond what they would agree on by chance.
 
 For each k of a grid, :math:`C_k` is the consensus of the best candidate, and :math:`C^0_k` the same for points drawn
-from one Gaussian of the same covariance. With the gain :math:`g_k = (C_k - C^0_k) / (1 - C^0_k)`, the number is the k
+from one Gaussian of the same covariance, three times. With the gain :math:`g_k = (C_k - C^0_k) / (1 - C^0_k)`, the number is the k
 of largest
 
 .. math:: g_k \sqrt{1 - 1/k}
 
 The fewest clusters are the easiest to agree on: of the pairs of points, k equal ones separate a share of 1 - 1/k. The
 number is 1 unless the gain is at least 0.12, above a Gaussian and above a box along the principal axes, or there is a
-valley between two of the clusters (:mod:`evencut.valley`, p below 0.01, corrected for the pairs). Up to 1.75 intrinsic
+valley between two of the clusters (:mod:`evencut.valley`, p below 0.05, corrected for the pairs). Up to 1.75 intrinsic
 dimensions points may be a strand, which every method cuts where chance made it thin: there only a valley counts.
 
 Below 2.2 dimensions clusters with hardly a sign of a valley between them (p of 0.5 or more) are joined. Too many
@@ -46,12 +46,14 @@ __all__ = ["NumberCandidate", "find_number", "fine_parts", "number_of_affinity"]
 GRID = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 27, 36, 50, 64, 90, 128, 160)
 # Points from which the number is found, and points of a population without clusters.
 SAMPLE, NULL_SAMPLE = 1600, 600
+# Populations without clusters that are drawn of each kind.
+N_DRAWS = 3
 # Gain below which there is one cluster.
 MIN_GAIN = 0.12
 # Below this dimension points may be a strand, which can be cut anywhere; of so many points parts are joined again.
 STRAND_DIMENSION, MIN_STRAND_POINTS = 2.2, 20
 # Level of the test for a valley that establishes clusters.
-LEVEL = 0.01
+LEVEL = 0.05
 # Every cluster must be able to hold a few points.
 _POINTS_PER_CLUSTER = 8
 
@@ -199,7 +201,9 @@ def agreement_curve(population: Population, graphs: list[NeighborGraphs]) -> Cur
     """The agreement over a grid of numbers, then around the best of them."""
     grid = [k for k in GRID if k <= len(population.X) // _POINTS_PER_CLUSTER]
     agreed = best_candidates(graphs, grid)
-    chance = by_chance(population, graphs, grid, "gaussian", NULL_SAMPLE)
+    # One draw is uncertain by a tenth where clusters are few.
+    draws = [by_chance(population, graphs, grid, "gaussian", NULL_SAMPLE, draw) for draw in range(N_DRAWS)]
+    chance = np.mean(draws, axis=0)
     curve = Curve(population, graphs, agreed, dict(zip(grid, chance)))
     scores = [-np.inf, *map(curve.score, grid), -np.inf]
     peaks = [i for i in range(len(grid)) if scores[i] < scores[i + 1] >= scores[i + 2]]
@@ -234,7 +238,7 @@ def _are_several(labels: Ints) -> bool:
 def agrees_beyond_chance(curve: Curve) -> bool:
     """Whether the best number has enough gain above Gaussians and boxes; near the limit, each is drawn three times."""
     gain = curve.gain(curve.best)
-    for draw in range(3):
+    for draw in range(N_DRAWS):
         for kind in ("box", "gaussian") if draw else ("box",):
             chance = float(by_chance(curve.population, curve.graphs, [curve.best], kind, SAMPLE, draw)[0])
             gain = min(gain, curve.gain(curve.best, chance))
