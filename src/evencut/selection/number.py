@@ -38,7 +38,7 @@ from ..solvers.spectral import cut_embedding, normalized_rows, spectral_embeddin
 from ..tensors import Floats, Ints
 from ..valley import find_valley
 from .graphs import NeighborGraphs, neighbor_graphs
-from .propose import PLANE, middle_cuts, quick_proposals
+from .propose import PLANE, SEED, middle_cuts, quick_proposals
 from .vote import agreement, most_agreed
 
 __all__ = ["NumberCandidate", "find_number", "fine_parts", "number_of_affinity"]
@@ -101,7 +101,7 @@ class Population(NamedTuple):
 
     def without_clusters(self, kind: str, n_points: int, draw: int = 0) -> Population:
         """Points drawn from one Gaussian of the same covariance, or from a box along the principal axes."""
-        rng = np.random.default_rng(draw)
+        rng = np.random.default_rng(SEED + draw)
         mean = self.X.mean(axis=0)
         _, lengths, axes = np.linalg.svd(self.X - mean, full_matrices=False)
         shape = n_points, len(lengths)

@@ -44,6 +44,8 @@ MIXTURE_VOTES = 0.5
 # Neighbours that core distances of trees reach to; shares of an average cluster that a cut of a tree must leave.
 TREE_CORES = (1, 5, 10)
 TREE_SHARES = (0.25, 0.05, 0.02)
+# Seed of the number of clusters, that of `random_state=0`: the number does not depend on the seed of the partition.
+SEED = 209652396
 # Above this, eigenvectors and mixtures cost more than everything else.
 _MAX_COMPONENTS = 160
 # Numbers of clusters up to which every graph is cut anew.
@@ -245,11 +247,11 @@ def _quick_cuts(graphs: NeighborGraphs, numbers: Sequence[int]) -> list[_Found]:
     n_points = len(graphs.weights)
     sizes = [neighborhood_sizes(n_points, k) for k in (*few, *([n_points] if many else []))]
     problems = cut_problems(graphs, itertools.chain(*sizes))
-    partitions = _cut(problems, few, sizes, 0, 1)
+    partitions = _cut(problems, few, sizes, SEED, 1)
     if many and not graphs.merges:
         scales = _scales(sizes[-1])
         posed = [problems[size][kind] for size, kind in scales]
-        states = [np.random.default_rng(0).integers(1, 2**63, 1).astype(np.uint64) for _ in posed]
+        states = [np.random.default_rng(SEED).integers(1, 2**63, 1).astype(np.uint64) for _ in posed]
         groups = [group_points(problem.matrix.graph, None, _GROUPS, state) for problem, state in zip(posed, states)]
         orders = [merge_order(problem, parts) for problem, parts in zip(posed, groups)]
         graphs.merges.extend(zip(scales, posed, groups, orders))
