@@ -19,7 +19,7 @@ READY := $(VENV)/.ready-for-
 JOBS ?= 2
 # The test workers share the cores; linear algebra with threads of its own in each would make them wait for each other.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-TEST = $(ONE_THREAD) MPLBACKEND=Agg $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --durations=50 --doctest-modules --doctest-ignore-import-errors src tests
+TEST = $(ONE_THREAD) MPLBACKEND=Agg $(BIN)/python -m pytest -n $(JOBS) --durations=50 --doctest-modules --doctest-ignore-import-errors src tests
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -41,7 +41,8 @@ test: $(READY)test ## the tests, and the examples in the docstrings; JOBS=4 runs
 test-all: test test-long ## those of make test, then the long ones
 
 test-long: $(READY)test ## the site, the wheel in an empty environment and the figures of the paper
-	$(TEST) -m long
+	@# A file's tests stay in one process, which builds the site or the wheel once for all of them.
+	$(TEST) -m long --dist loadscope
 
 fuzz: $(READY)test ## the fuzz tests alone; EVENCUT_FUZZ says how many examples, BOUNDS=1 checks every index
 	@$(BIN)/python -c 'import evencut'

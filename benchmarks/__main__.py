@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 
 #: Every benchmark that has a page, quickest first.
@@ -41,6 +42,9 @@ _ELSEWHERE = ("gpu",)
 
 def main(arguments: list[str]) -> None:
     """Run the benchmark named first; what follows is for it."""
+    # Threads of linear algebra wait for each other on a busy machine, and CPU seconds then say little.
+    for library in ("OMP", "OPENBLAS"):
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     if arguments == ["--all"]:
         for name in BENCHMARKS:
             if name not in _ELSEWHERE:

@@ -89,11 +89,9 @@ CONSTANTS = [
     Constant("surcharge", 0.0, BOXED),
     Constant("centrality", 0.0, BOXED),
     Constant("slack", 1.0, BOXED),
-    Constant("rest", 0.0, CLICKED),
     Constant("_NEAR", EVER, CLICKED, distances),
     Constant("_ROUGH", EVER, CLICKED, distances),
     Constant("_TEXTURE_WEIGHT", 0.0, ("clicks", "box"), images),
-    Constant("_UNSEEN", 0.0, ("clicks", "box"), images),
 ]
 
 

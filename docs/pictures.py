@@ -94,7 +94,8 @@ def embeddings():
     figure, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
     for ax, (name, labels) in zip(axes, found.items()):
         score = adjusted_rand_score(y, labels)
-        ClusterDisplay.from_labels(places, labels, ax=ax, title=f"{name}: ARI {score:.2f}", s=6)
+        shown = _matched(labels, y)  # the same colours on both sides
+        ClusterDisplay.from_labels(places, shown, ax=ax, title=f"{name}: ARI {score:.2f}", s=6)
         ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
     return figure
 

@@ -164,7 +164,9 @@ def _draw_sigma(X: NDArray, m: SimpleNamespace, scott: float, diameter: float) -
     halves: Any = picture.subfigures(2, 1, height_ratios=(1, 1.7))
     for ax, at in zip(halves[0].subplots(1, 4), (0.06, scott / 2, scott * 2, diameter)):
         place = int(np.argmin(np.abs(np.log(swept.sigma / at))))
-        clusters(ax, X, swept.labels[place], f"σ = {swept.sigma[place]:.2f}", size=3)
+        labels = swept.labels[place]
+        # The cluster of the densest point has one colour in all pictures.
+        clusters(ax, X, labels == labels[knn_density(X, 10).argmax()], f"σ = {swept.sigma[place]:.2f}", size=3)
     ax = halves[1].subplots()
     shown = {"ARI with the truth": swept.score, "ARI with k-means": m.like}
     shown["share of the smaller cluster"] = swept.smallest / len(X)

@@ -11,7 +11,7 @@ from .frame import TEXTS, UNTESTED, worst
 
 #: The parts of the paper, a page each: what they are called.
 PARTS = {
-    "lowest": "Lower energies are more biased",
+    "lowest": "Lower energies of average association are more biased",
     "bias": "Breiman's bias",
     "cures": "Adaptive weights and kernels",
     "photos": "Photos",
@@ -238,9 +238,9 @@ def _cures(numbers: Results) -> str:
     """Mean ARI of each cure on each data set: by the steps, and at the lowest energy."""
     steps, lowest = numbers["steps"], numbers["lowest"]
     sets = list(next(iter(steps.values())))
-    rows = [
-        " | ".join((cure, *(f"{steps[cure][s]:.2f} → {lowest[cure][s]:.2f}" for s in sets))) for cure in steps
-    ]
+    # A cell breaks after the arrow alone.
+    cell = "{:.2f}\N{NO-BREAK SPACE}→ {:.2f}"
+    rows = [" | ".join((cure, *(cell.format(steps[cure][s], lowest[cure][s]) for s in sets))) for cure in steps]
     return "Mean ARI by Lloyd's steps → at the lowest energy found.\n\n" + _table(" | ".join(("cure", *sets)), rows)
 
 

@@ -189,6 +189,7 @@ def test_a_file_that_is_no_model_costs_one_line(run, content):
     code, said = run("predict", "m.skops", "new.csv")
     assert code == 2
     assert "is not a model" in said
+    assert ("evencut cluster --save" in said) == isinstance(content, bytes)
     assert said.count("\n") == 1
     assert run("predict", "absent.skops", "new.csv")[0] == 2
 

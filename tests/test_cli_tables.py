@@ -772,3 +772,21 @@ def test_a_row_without_values_keeps_its_place_among_the_labels(run):
     assert "1 of 5 rows have no values at all and are left out" in done.err
     appended = run("cluster", "p.csv", "-k", 2, "--append").out.splitlines()
     assert appended == ["x,y,label", "0,0,0", "0,1,0", ",,-1", "9,9,1", "9,8,1"]
+
+
+def test_a_row_of_one_column_without_a_value_keeps_its_place(run):
+    """As pandas writes it: a pair of quotes; a line without anything is none."""
+    pd.DataFrame({"x": [0.0, np.nan, 0.1, 9.0, 9.1, np.nan]}).to_csv("p.csv", index=False)
+    Path("p.csv").write_text(Path("p.csv").read_text().replace("9.0", "\n9.0"), encoding="utf-8")
+    run("cluster", "p.csv", "-k", 2, "-o", "labels.csv")
+    assert labels_in().tolist() == [0, -1, 0, 1, 1]
+
+
+def test_a_row_of_a_workbook_without_values_keeps_its_place(run):
+    pytest.importorskip("openpyxl")
+    frame = pd.DataFrame({"x": [0, 0, np.nan, 9, 9, np.nan], "y": [0, 1, np.nan, 9, 8, np.nan]})
+    frame.to_excel("p.xlsx", index=False)
+    run("cluster", "p.xlsx", "-k", 2, "-o", "labels.csv")
+    assert labels_in().tolist() == [0, 0, -1, 1, 1]
+    assert run("cluster", "p.xlsx", "-k", 2, "--append").out.splitlines()[3:5] == [",,-1", "9,9,1"]
+    assert "p.xlsx, line 4" in run("cluster", "p.xlsx", "--missing", "error").err

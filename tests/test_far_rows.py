@@ -20,16 +20,12 @@ def blobs(rng, n_features=2, n_each=150):
     return np.concatenate([rng.normal(size=(n_each, n_features)) + centre for centre in centres])
 
 
-@pytest.mark.xfail(strict=False, reason="a row far away takes a cluster in some systems")
-# A failure that is expected is not made smaller: that would take a hundred more fits.
-@settings(max_examples=15, deadline=None, phases=[Phase.explicit, Phase.generate])
-@given(
-    st.sampled_from([2, 5, 20]),
-    st.floats(3, 12),
-    st.booleans(),
-    st.sampled_from([4, "auto"]),
-    st.integers(0, 2**32 - 1),
+@pytest.mark.parametrize(
+    "n_features", [2, 5, pytest.param(20, marks=pytest.mark.xfail(strict=False, reason="one row in a hundred moves"))]
 )
+# A failure is not made smaller: that would take a hundred more fits.
+@settings(max_examples=5, deadline=None, phases=[Phase.generate])
+@given(st.floats(3, 12), st.booleans(), st.sampled_from([4, "auto"]), st.integers(0, 2**32 - 1))
 def test_a_row_far_away_changes_nothing_for_the_others(n_features, exponent, in_one_column, n_clusters, seed):
     rng = np.random.default_rng(seed)
     X = blobs(rng, n_features)
@@ -40,7 +36,14 @@ def test_a_row_far_away_changes_nothing_for_the_others(n_features, exponent, in_
     assert adjusted_rand_score(without, beside[:-1]) == 1
 
 
-@pytest.mark.xfail(strict=False, reason="a row far away takes a cluster in some systems")
+@pytest.mark.parametrize("n_clusters", [4, "auto"])
+@pytest.mark.parametrize("exponent", [3, 12])
+def test_a_far_row_in_one_of_many_columns_moves_hardly_a_row(n_clusters, exponent):
+    X = blobs(np.random.default_rng(1), 20)
+    labels = EvenCut(n_clusters, random_state=0).fit_predict(np.vstack([X, 10.0**exponent * np.eye(20)[:1]]))
+    assert adjusted_rand_score(np.repeat(range(4), 150), labels[:-1]) > 0.95
+
+
 @pytest.mark.parametrize("seed", [204, 211])
 def test_a_far_row_merges_no_clusters_in_many_columns(seed):
     rng = np.random.default_rng(seed)
@@ -141,7 +144,5 @@ def test_copies_are_one_point_under_every_metric(rng, metric):
 def test_rare_groups_are_found_among_many_points(rng, n_features, n_points, n_rare):
     y = np.arange(n_points + n_rare) >= n_points
     X = rng.normal(size=(len(y), n_features)) + 12 * np.eye(n_features)[0] * y[:, None]
-    if (n_features, n_points, n_rare) == (2, 60_000, 20):
-        pytest.xfail("20 rows among 60 000 in two columns are condensed to too few points")
     labels = EvenCut(2, random_state=0).fit_predict(X)
     assert adjusted_rand_score(y, labels) > 0.95

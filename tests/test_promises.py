@@ -1,6 +1,7 @@
 """What a new user takes for granted, one promise for each test."""
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import kneighbors_graph
 from sklearn.utils.estimator_checks import check_estimator
 
-from evencut import EvenCut, KernelClustering, KernelKMeans, LandmarkClustering, NormalizedCut
+from evencut import EvenCut, KernelClustering, KernelKMeans, LandmarkClustering, NormalizedCut, diagnose, save
 
 
 def linked_moons():
@@ -99,6 +100,14 @@ def test_a_tenth_of_the_rows_ten_deviations_away_is_a_cluster(seed):
     assert adjusted_rand_score(y, model.labels_) == 1
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_twenty_rows_twelve_deviations_from_sixty_thousand_are_a_cluster(seed):
+    rng = np.random.default_rng(seed)
+    y = np.arange(60_020) >= 60_000
+    X = rng.normal(size=(len(y), 2)) + 12 * np.eye(2)[0] * y[:, None]
+    assert adjusted_rand_score(y, EvenCut(2, random_state=0).fit_predict(X)) == 1
+
+
 @pytest.mark.parametrize(
     ("values", "n_copies"),
     [(np.repeat([[False], [True]], 5, axis=1), 60), (np.array([[0.0, 0.0], [5.0, 1.0]]), 50)],
@@ -110,6 +119,24 @@ def test_two_groups_of_equal_rows_are_two_clusters(values, n_copies):
     assert adjusted_rand_score(y, model.labels_) == 1
     np.testing.assert_array_equal(model.predict(values[y]), model.labels_)
     assert EvenCut(random_state=0).fit(values[[0, 0, 1, 1]]).n_clusters_ == 1
+
+
+@pytest.mark.long
+def test_a_million_points_are_clustered_like_fewer(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1]))
+    worms = pytest.importorskip("benchmarks.data").worms
+    for seed in (0, 2):
+        X, y = worms(1_000_000, 20, random_state=seed)
+        assert adjusted_rand_score(y, EvenCut(20, random_state=0).fit_predict(X)) > 0.95
+
+
+@pytest.mark.parametrize("n_clusters", [2, "auto"])
+def test_clusters_of_equal_rows_are_certain(n_clusters):
+    rows = np.repeat([[0.0, 0.0], [5.0, 1.0]], 50, axis=0)
+    model = EvenCut(n_clusters, random_state=0).fit(rows)
+    assert model.confidence_ == 1
+    assert model.probabilities_.min() > 0.95
+    assert np.isnan(EvenCut(random_state=0).fit(np.ones((50, 2))).confidence_)
 
 
 @pytest.mark.parametrize("estimator", [EvenCut, KernelClustering, KernelKMeans, NormalizedCut, LandmarkClustering])
@@ -131,3 +158,25 @@ def test_bad_weights_are_named():
         ):
             with pytest.raises(ValueError, match=message):
                 estimator.fit(X, sample_weight=weights)
+
+
+@pytest.mark.parametrize(
+    ("X", "said"),
+    [
+        ("points.csv", "X is the text 'points.csv'; read the file first"),
+        (Path("points.csv"), "X is the text 'points.csv'; read the file first"),
+        ({"a": [1, 2, 9]}, "X is a dict; give an array"),
+        (None, "X is a NoneType; give an array"),
+        (iter([[1, 2], [3, 4]]), "X is a list_iterator; give an array"),
+    ],
+)
+def test_what_is_no_table_is_named(X, said):
+    for call in (EvenCut(2).fit, KernelClustering(2).fit, LandmarkClustering(2).fit, lambda X: diagnose(X, [0, 1])):
+        with pytest.raises(TypeError, match=said):
+            call(X)
+
+
+def test_a_model_is_not_saved_to_a_folder_that_does_not_exist(tmp_path):
+    model = EvenCut(2, random_state=0).fit(make_moons(60, random_state=0)[0])
+    with pytest.raises(FileNotFoundError, match=r"its folder does not exist.*model\.skops"):
+        save(model, tmp_path / "absent" / "model.skops")

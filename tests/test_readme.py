@@ -53,3 +53,11 @@ def test_what_the_picture_leaves_out_is_said():
 def test_links_lead_to_files_that_exist(page):
     links = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
     assert all((ROOT / link).exists() for link in links if not link.startswith("https://")), links
+
+
+def test_pages_of_the_front_page_show_no_code_of_the_site_in_a_plain_view():
+    """But for the paper, whose page is made from the reproduction when the site is built."""
+    linked = set(re.findall(r"\]\((docs/[^)#]+\.md)", README.read_text(encoding="utf-8"))) - {"docs/paper.md"}
+    assert len(linked) > 20
+    for page in linked:
+        assert not re.search(r"^(```|:::+)\{", (ROOT / page).read_text(encoding="utf-8"), re.M), page

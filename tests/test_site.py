@@ -1,7 +1,8 @@
 """The documentation builds without a warning, and what it shows is whole: links, pictures, formulas, names and options.
 
-The site is built once, as `make docs` builds it. Formulas are drawn by the MathJax that the site ships, in the system's
-Chromium.
+The site is built once, as `make docs` builds it, from a copy of the sources: a build writes pages and pictures beside
+them, and another build at the same time would read those half written. Formulas are drawn by the MathJax that the site
+ships, in the system's Chromium.
 """
 
 import ast
@@ -10,6 +11,7 @@ import inspect
 import json
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 import warnings
@@ -29,8 +31,9 @@ PACKAGE = Path(evencut.__file__).parent
 WIDEST_CODE = 92
 # Rooms that other rooms are built on, and users are not: nothing in them is public.
 INTERNAL = {"evencut.gpu", "evencut._lazy", "evencut.tensors"}
-# One process builds the site for all its tests.
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("site")]
+# What a build adds to the folder of the sources.
+GENERATED = ("_build", "api", "gallery", "made", "results")
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +42,17 @@ def site(tmp_path_factory):
     for name in ("sphinx", "sphinx-mathjax-offline", "sphinx_gallery", "numpydoc", "myst_parser", "furo"):
         pytest.importorskip(name, reason="building the documentation needs the extra docs: make test installs it")
     out = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-d", str(out / "trees"), str(DOCS)]
-    built = subprocess.run([*command, str(out / "html")], capture_output=True, text=True, cwd=ROOT)
+    root = out / "root"
+    root.mkdir()
+    for path in ROOT.iterdir():
+        # Links of a page that is included are followed from where its file really lies.
+        if path.is_file():
+            shutil.copy(path, root)
+        elif path != DOCS:
+            (root / path.name).symlink_to(path)
+    shutil.copytree(DOCS, root / "docs", ignore=shutil.ignore_patterns(*GENERATED))
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-d", str(out / "trees"), "docs"]
+    built = subprocess.run([*command, str(out / "html")], capture_output=True, text=True, cwd=root)
     assert built.returncode == 0, built.stdout[-3000:] + built.stderr[-6000:]
     return out / "html"
 

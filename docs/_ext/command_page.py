@@ -12,8 +12,8 @@ HEAD = """# The command line
 studio` the extra `studio`. This page is generated from the command and matches `--help`.
 
 Data go to standard output, everything else to standard error. Exit codes: 0 for success; 2, with a one-line message,
-for invalid input; 130 after an interruption; 1 from `evencut diagnose` if it finds a bias, and from `evencut
-reproduce` if a claim fails for no known reason.
+for invalid input; 130 after an interruption; 1 from `evencut diagnose` if the clustering is biased, or its labels are
+unrelated to the points.
 """
 
 

@@ -1,7 +1,9 @@
-"""Pages show what their code makes: a block `{drawn}` is run after the python blocks above it, and its picture shown.
+"""Pages show what their code makes: the code in a comment `<!-- drawn: ... -->` is run after the
+python blocks above it, and its picture is shown.
 
-A block begins with its description on the line of the fence: the text for those who cannot see it. Its last
-line may be something that shows itself as HTML, such as a report; it is then shown as a notebook would.
+A comment, so that a plain Markdown view shows no code of pictures. It begins with their description: the text for those
+who cannot see it. Its last line may be something that shows itself as HTML, such as a report; it is then shown as a
+notebook would.
 """
 
 import ast
@@ -14,7 +16,10 @@ from pathlib import Path
 
 import picture_style
 
-FENCED = re.compile(r"^```(?P<kind>[^\n`]*)\n(?P<code>.*?)^```$", re.M | re.S)
+#: Any other fenced block is matched too, so that what it contains is not taken for code.
+BLOCK = re.compile(
+    r"^```(?P<kind>[^\n`]*)\n(?P<code>.*?)^```$|^<!-- drawn: (?P<text>[^\n]*)\n(?P<drawing>.*?)^-->$", re.M | re.S
+)
 FOLDER = "made"
 
 
@@ -26,19 +31,18 @@ def setup(app):
 
 
 def draw_page(app, docname, source):
-    """Run a page that has something to draw, and put pictures where its `{drawn}` blocks are."""
-    if "```{drawn}" not in source[0]:
+    """Run a page that has something to draw, and put pictures where its comments are."""
+    if "<!-- drawn: " not in source[0]:
         return
     names = {"__name__": "__main__"}
     pictures = Path(app.srcdir) / FOLDER
 
     def shown(block):
-        kind, code = block["kind"].strip(), block["code"]
-        if kind == "python":
-            run(code, names)
-        if not kind.startswith("{drawn}"):
+        text, code = block["text"], block["drawing"]
+        if text is None:
+            if block["kind"].strip() == "python":
+                run(block["code"], names)
             return block[0]
-        text = kind.removeprefix("{drawn}").strip()
         value = run(code, names)
         # Figures have this method, too, and answer None outside a notebook.
         if shown_as := getattr(value, "_repr_html_", lambda: None)():
@@ -48,7 +52,7 @@ def draw_page(app, docname, source):
         return f"![{text}](/{FOLDER}/{name})"
 
     picture_style.reset(None, docname)
-    source[0] = FENCED.sub(shown, source[0])
+    source[0] = BLOCK.sub(shown, source[0])
 
 
 def run(code, names):

@@ -107,7 +107,7 @@ def panels(header, rows):
     for (method, data), (score, cpu) in found.items():
         where = {"ha": "center", "va": "center", "color": "white" if score > 0.6 else "black"}
         ax.text(sets.index(data), methods.index(method), f"{score:.2f}\n{cpu:.3g} s", fontsize=6, **where)
-    ax.set_xticks(range(len(sets)), sets, fontsize=6.5, rotation=60, ha="left", rotation_mode="anchor")
+    ax.set_xticks(range(len(sets)), [shorten(one) for one in sets], fontsize=6.5, rotation=90)
     ax.set_yticks(range(len(methods)), [shorten(method) for method in methods], fontsize=7)
     ax.tick_params(length=0, labeltop=True, labelbottom=False)
     for side in ax.spines.values():

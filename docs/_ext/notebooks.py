@@ -4,10 +4,11 @@ import json
 import re
 from pathlib import Path
 
+from drawn_pages import BLOCK
+
 #: Pages that are read from top to bottom, with code that runs.
 TUTORIALS = ("tutorial", "tutorial_table")
 FOLDER = "made"
-_FENCED = re.compile(r"^```(?P<kind>[^\n`]*)\n(?P<code>.*?)^```$\n?", re.M | re.S)
 
 
 def setup(app):
@@ -37,14 +38,14 @@ def offer(app, docname, source):
 def notebook_of(page):
     """A page as a notebook: what its code prints is left to the reader's own run."""
     cells, end, printed = [], 0, False
-    for block in _FENCED.finditer(page):
-        kind = block["kind"].strip()
-        is_code = kind == "python" or kind.startswith("{drawn}")
+    for block in BLOCK.finditer(page):
+        kind = (block["kind"] or "").strip()
+        is_code = kind == "python" or block["text"] is not None
         if is_code or (kind == "text" and printed):
             add_text(cells, page[end : block.start()])
             end = block.end()
         if is_code:
-            cells.append(cell("code", block["code"].strip("\n")))
+            cells.append(cell("code", (block["code"] or block["drawing"]).strip("\n")))
         printed = is_code
     add_text(cells, page[end:])
     cells = [{"id": f"cell-{number}", **one} for number, one in enumerate(cells)]

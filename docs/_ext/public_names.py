@@ -36,7 +36,11 @@ CORE = (
     (
         "Judge a clustering",
         "Is a clustering, made by any tool, an artefact of density? What distinguishes its clusters?",
-        (("evencut", ("diagnose", "describe", "bandwidth_sweep")), ("evencut.diagnosis", None)),
+        (
+            ("evencut", ("diagnose", "describe", "bandwidth_sweep")),
+            ("evencut.diagnosis", None),
+            ("evencut.valley", None),
+        ),
     ),
     ("Save models, open the studio", "Models as checked data; the studio from a notebook.", (("evencut", None),)),
     (

@@ -2,8 +2,8 @@
 How many clusters?
 ==================
 
-``n_clusters="auto"`` takes the number on which methods of different kinds agree most, beyond
-what they would agree on by chance. The chance curve is that of one Gaussian.
+``n_clusters="auto"`` takes the number on which methods of different kinds agree most,
+beyond what they would agree on by chance. The chance curve is that of one Gaussian.
 """
 
 import matplotlib.pyplot as plt

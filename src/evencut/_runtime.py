@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sys
@@ -203,6 +204,8 @@ def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
     """
     target = Path(os.path.realpath(path))
     draft = target if target.exists() and not target.is_file() else draft_of(target)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "its folder does not exist", str(path))
     try:
         with draft.open("wb" if draft is target else "xb") as file:
             yield file

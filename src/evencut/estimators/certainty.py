@@ -121,9 +121,12 @@ def fit_certainty(
         Expected adjusted Rand index of the labels with the true clusters.
     """
     n_clusters = int(labels.max()) + 1
-    shares = neighbor_mean(affinity, weights, np.eye(n_clusters)[labels])
+    shares = np.eye(n_clusters)[labels]
+    # Each in its own cluster, points have no neighbours to ask.
+    are_alone = len(labels) == n_clusters
+    shares = shares if are_alone else neighbor_mean(affinity, weights, shares)
     support = shares if of_candidates is None else np.hstack([shares, of_candidates])
-    neighbor_support = neighbor_mean(affinity, weights, support)
+    neighbor_support = support if are_alone else neighbor_mean(affinity, weights, support)
     held_out_labels = shares if of_candidates is None else of_candidates
     # The share of right labels with this index, if wrong ones are spread over all clusters.
     accuracy = (1 + (n_clusters - 1) * np.sqrt(np.clip(confidence, 0.0, 1.0))) / n_clusters

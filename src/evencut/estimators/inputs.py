@@ -203,7 +203,7 @@ def check_n_clusters(n_clusters: int | str | None, n_points: int, n_rows: int) -
     if isinstance(n_clusters, Integral) and n_points < n_clusters:
         what = "points" if n_points == n_rows else f"distinct points among {n_rows} rows"
         raise ValueError(
-            f"n_clusters={n_clusters} is more than the {n_points} {what} given; ask for at most {n_points} clusters."
+            f"n_clusters={n_clusters} is more than the {n_points} {what} given; ask for at most {n_points}."
         )
 
 

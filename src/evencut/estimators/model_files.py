@@ -101,11 +101,14 @@ def record_bytes(model: Any, **more: Any) -> bytes:
 
 def read_record(path: str | Path) -> dict[str, Any]:
     """What a file of a model holds; a ValueError says what is wrong with it."""
-    skops = require_skops()
     try:
         content = Path(path).read_bytes()
     except OSError as error:
         raise ValueError(f"cannot read {path}: {error.strerror}.") from error
+    if not zipfile.is_zipfile(io.BytesIO(content)):
+        cure = "give a file that evencut.save or `evencut cluster --save` wrote"
+        raise ValueError(f"{path} is not a model that can be read; {cure}.")
+    skops = require_skops()
     try:
         held = skops.get_untrusted_types(data=content)
     except Exception as error:

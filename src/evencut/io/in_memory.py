@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from decimal import Decimal
 from itertools import chain
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,13 +34,17 @@ _ARROW_NUMBERS = ("int", "uint", "halffloat", "float", "double", "bool", "decima
 
 
 def refuse_unread(X: Any) -> None:
-    """Raise for what is not a table of rows yet: a plan of one, or an object that holds several.
+    """Raise for what is not a table of rows yet: a plan of one, a file, or an object that holds several.
 
     Examples
     --------
     >>> refuse_unread(np.eye(2))
     """
     kind = type(X)
+    if isinstance(X, str | bytes | Path):
+        raise TypeError(f"X is the text {str(X)[:40]!r}; read the file first, for example by pandas.read_csv.")
+    if X is None or isinstance(X, Mapping | Set | Iterator):
+        raise TypeError(f"X is a {kind.__name__}; give an array, a data frame or a list of rows.")
     module = kind.__module__.split(".")[0]
     if module == "polars" and kind.__name__ == "LazyFrame":
         raise TypeError("X is a polars LazyFrame, whose rows are not computed yet; pass X.collect().")

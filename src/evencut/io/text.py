@@ -246,28 +246,29 @@ def _excel_rows(source: Source, header: bool | None) -> Rows:
             stored = BytesIO(file.read())
         with zipfile.ZipFile(stored) as archive:
             limits.check_unpacked(sum(entry.file_size for entry in archive.infolist()), 4 * limits.n_bytes)
-        content = []
         book = load_workbook(stored, read_only=True, data_only=True)
         sheets = {page.title: page for page in book.worksheets}
         if sheet is not None and sheet not in sheets:
             raise TableError(f"{name} has no sheet {sheet!r}; it has {some([*sheets])}.")
-        for row in (sheets[sheet] if sheet is not None else book.worksheets[0]).iter_rows(values_only=True):
-            content += [[_cell(value) for value in row]] if any(value not in (None, "") for value in row) else []
-            limits.check_size(len(content) - 1, len(row))
+        rows = (sheets[sheet] if sheet is not None else book.worksheets[0]).iter_rows(values_only=True)
+        numbered = []
+        for line, row in _kept(zip(count(1), rows)):
+            numbered.append((line, [_cell(value) for value in row]))
+            limits.check_size(len(numbered) - 1, len(row))
     except TableError:
         raise
     except Exception as error:  # openpyxl answers a damaged file with whatever its parsers run into
         raise TableError(f"{name} is not a workbook that can be read ({one_line(error)}); save it again.") from error
-    if not content:
+    if not numbered:
         raise TableError(f"{name} is empty; give one row for each point.")
+    lines, content = map(list, zip(*numbered))
     width = max(map(len, content))
     content = [row + [None] * (width - len(row)) for row in content]
     named = header if header is not None else not any(isinstance(cell, int | float) for cell in content[0])
     names = column_names(width)
     if named:
         names = [own if cell in (None, "") else str(cell).strip() for cell, own in zip(content[0], names)]
-    lines = range(2 if named else 1, len(content) + 1)
-    return replace(_rows(name, names, content[1:] if named else content, named, lines), sheets=tuple(sheets))
+    return replace(_rows(name, names, content[named:], named, lines[named:]), sheets=tuple(sheets))
 
 
 def _rows(
@@ -451,36 +452,38 @@ def _split(lines: Iterable[str], skipped: int, separator: str | None, name: str)
         return
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
     try:
-        for number, cells in csv_records(reader):
-            yield skipped + number, cells
+        # Skip empty lines.
+        yield from _kept((skipped + reader.line_num, cells) for cells in reader if cells)
     except csv.Error as error:
         cure = "look for a quote that is never closed"
         raise TableError(f"{name} is not CSV that can be read ({one_line(error)}); {cure}.") from error
 
 
-def csv_records(reader: Any) -> Iterator[Row]:
-    """The rows of a `csv.reader` with their lines, those of separators alone too, so that labels stay beside rows.
+def _kept(rows: Iterable[Row]) -> Iterator[Row]:
+    """All but the rows without a value before and after all others, as spreadsheets leave them.
 
-    Blank lines are skipped, and rows without a value before and after all others, as spreadsheets leave them.
+    Between others they are kept, so that labels stay beside rows.
 
     Examples
     --------
-    >>> list(csv_records(csv.reader([",", "x,y", "1,2", "", ",", "3,4", ","])))
-    [(2, ['x', 'y']), (3, ['1', '2']), (5, ['', '']), (6, ['3', '4'])]
+    >>> list(_kept(enumerate([[""], ["x"], [0], [None], ["3"], [" "]])))
+    [(1, ['x']), (2, [0]), (3, [None]), (4, ['3'])]
     """
     empty: list[Row] | None = None
-    for cells in reader:
-        if cells and (cells[0].strip() or any(cell.strip() for cell in cells)):
+    for number, cells in rows:
+        if (cells[0] and str(cells[0]).strip()) or any(cell is not None and str(cell).strip() for cell in cells):
             yield from empty or ()
             empty = []
-            yield reader.line_num, cells
-        elif len(cells) > 1 and empty is not None:
-            empty.append((reader.line_num, cells))
+            yield number, cells
+        elif empty is not None:
+            empty.append((number, cells))
 
 
 def _even(rows: Iterator[Row], width: int, first_line: int, name: str) -> Iterator[Row]:
     for line, cells in rows:
         if len(cells) != width:
+            if len(cells) == 1 and not cells[0].strip():
+                continue
             why = "every line must have the same number."
             if str(cells[0]).lstrip().startswith("#"):
                 why = "it begins with #: remarks stand before the table only."

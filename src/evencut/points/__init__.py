@@ -10,11 +10,12 @@ from .scale import (
     SCALES,
     CoordinateSystem,
     coordinate_systems,
+    draw_in,
     extreme_rows,
     feature_scale,
 )
 
 __all__ = [
     "COMPONENTS", "GIVEN", "ONE_DEVIATION", "RANKS", "SCALES", "CoordinateSystem", "DistinctPoints", "PreparedPoints",
-    "condense", "coordinate_systems", "distinct_points", "extreme_rows", "feature_scale", "prepare_points",
+    "condense", "coordinate_systems", "distinct_points", "draw_in", "extreme_rows", "feature_scale", "prepare_points",
 ]  # fmt: skip

@@ -127,6 +127,33 @@ def extreme_rows(X: Any) -> Places:
     return far if far.size <= max(1, 1e-3 * len(X)) else far[:0]
 
 
+def draw_in(X: AnyFloats) -> AnyFloats:
+    """The rows with extreme ones drawn in towards the median, to half again the distance of the farthest other row.
+
+    That is outside of all others, and too near to be split off before all clusters are found.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> draw_in(np.array([[-1.0], [0.0], [1.0], [2.0], [1e9]])).ravel()
+    array([-1. ,  0. ,  1. ,  2. ,  4. ])
+    """
+    far = extreme_rows(X)
+    if not far.size:
+        return X
+    centre = np.median(X, axis=0)
+    offset = X - centre
+    with np.errstate(over="ignore"):
+        length = np.linalg.norm(offset, axis=1)
+    reach = 1.5 * np.delete(length, far).max()
+    far = far[length[far] > reach]
+    # In two steps, since the length may leave the range of floats.
+    unit = offset[far] / abs(offset[far]).max(axis=1)[:, None]
+    drawn = X.copy()
+    drawn[far] = centre + reach * unit / np.linalg.norm(unit, axis=1)[:, None]
+    return drawn if reach > 0 else X
+
+
 @dataclass(frozen=True, eq=False)
 class CoordinateSystem:
     """How points become the points that distances are taken between.

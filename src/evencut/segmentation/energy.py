@@ -188,13 +188,13 @@ class Round:
 
 
 def minimize_energy(
-    term: Term, labeler: GridLabeler, start: NDArray[np.integer], *, max_iter: int = 15, rest: float = 0.0
+    term: Term, labeler: GridLabeler, start: NDArray[np.integer], *, max_iter: int = 15
 ) -> Descent[Round]:
     """Lower criterion plus boundary from a start in which every label occurs.
 
     The energy of a ratio criterion never rises: a step that would raise it is repeated with a diagonal shift, doubled
     until it does not. The entropy criterion has no such bound; it keeps the best labelling it saw and stops when one
-    comes back, or when a round would change no more than a share `rest` of the pixels.
+    comes back.
 
     Examples
     --------
@@ -223,7 +223,7 @@ def minimize_energy(
         if not np.bincount(labels.ravel(), minlength=labeler.n_labels).all():
             return Descent(best, tuple(trace), True, lost_label=True)
         key = _key(labels)
-        if key in visited or np.count_nonzero(labels != step.labels) <= rest * labels.size:
+        if key in visited:
             return Descent(best, tuple(trace), True)
         visited.add(key)
         step = at(labels)

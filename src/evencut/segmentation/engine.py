@@ -355,9 +355,7 @@ class Engine:
         """Rounds at the working size, and the weight of the boundary term that left every label something."""
         for attempt in range(_ATTEMPTS):
             labeler = GridLabeler(self.weights * smoothness, known, self.n_labels)
-            rounds = minimize_energy(
-                term, labeler, start, max_iter=self.settings.max_iter, rest=self.settings.rest
-            )
+            rounds = minimize_energy(term, labeler, start, max_iter=self.settings.max_iter)
             if not (rounds.lost_label or trivial(rounds.step.labels)) or smoothness == 0:
                 break
             if attempt < _ATTEMPTS - 1:

@@ -119,9 +119,6 @@ Features = str | ArrayLike | Callable[[NDArray[np.float32]], ArrayLike] | Sequen
 #: How far around a pixel its texture is looked for, in pixels, and what it weighs beside a channel of colour.
 _AROUND, _TEXTURE_WEIGHT = 3.0, 0.3
 
-#: Texture below this share of the deviation of the lightness is noise.
-_UNSEEN = 0.05
-
 #: Variance, in units of the full range, of the noise that keeps equal 8-bit colours from forming a degenerate graph.
 NOISE_VARIANCE = 1e-4
 
@@ -192,7 +189,7 @@ def texture_channel(
     lightness = even_channels(lab_channels(image)[..., :1])[..., 0]
     widths = _AROUND / np.array(spacing or (1.0,) * lightness.ndim)
     rest = (lightness - gaussian_filter(lightness, widths)) ** 2
-    return np.sqrt(gaussian_filter(rest, widths) + _UNSEEN**2)[..., None]
+    return np.sqrt(gaussian_filter(rest, widths))[..., None]
 
 
 def pixel_features(

@@ -283,7 +283,14 @@ def _walked(state: State, size: float | None) -> State:
     engine, knowledge, settings = state.engine, state.knowledge, state.engine.settings
     if len(knowledge.names) != 2 or settings.criterion != "entropy" or state.coarse is None:
         return state
-    carried = contrast_of(engine.images[-1], state.coarse == 1) >= settings.volumes.contrast
+    if knowledge.clicks:
+        # With the voxels beside it: one alone is noise.
+        beside = tuple(slice(max(0, at - 1), at + 2) for at in knowledge.clicks[0].at)
+        shown = engine.images[0][beside].reshape(-1, engine.images[0].shape[-1])
+    else:
+        shown = engine.images[0][knowledge.known == 1]
+    unlike = np.linalg.norm(engine.images[-1] - shown.mean(axis=0), axis=-1)
+    carried = contrast_of(unlike, state.coarse == 1) >= settings.volumes.contrast
     if size is not None and carried:
         n_voxels = np.count_nonzero(state.labels == 1) * np.prod(engine.sizes.spacings[0])
         carried = bool(0.5 < n_voxels / (4 / 3 * np.pi * size**3) < 2)
@@ -299,30 +306,24 @@ def _painted(state: State) -> State:
     return state.with_field(Walker(state.engine).painted_field(state.field, state.labels, state.knowledge.levels))
 
 
-def contrast_of(image: NDArray[np.floating], mask: Mask) -> float:
-    """How well brightness tells the voxels inside the contour from those outside, at best over the channels.
+def contrast_of(unlike: NDArray[np.floating], mask: Mask) -> float:
+    """The probability that a voxel within two of the contour inside is less `unlike` than one outside.
 
-    The probability that a voxel within two of the contour inside is brighter, or darker, than one outside: .5 says
-    nothing, 1 everything.
+    .5 says nothing, 1 everything.
 
     Examples
     --------
-    >>> row = np.array([[[0.0, 0.1, 0.9, 1.0]]])
-    >>> contrast_of(row[..., None], row > 0.5)
+    >>> row = np.array([[1.0, 0.9, 0.1, 0.0]])
+    >>> contrast_of(row, row < 0.5)
     1.0
     """
     if mask.all() or not mask.any():
         return 0.5
     block = np.ones((3,) * mask.ndim)
-    inside = mask & ~binary_erosion(mask, block, iterations=_SHELL, border_value=1)
-    outside = binary_dilation(mask, block, iterations=_SHELL) & ~mask
-    best = 0.5
-    for channel in np.moveaxis(image, -1, 0):
-        within, beyond = channel[inside], np.sort(channel[outside])
-        below, up_to = (np.searchsorted(beyond, within, side=side) for side in ("left", "right"))
-        brighter = float((below + up_to).mean()) / (2 * len(beyond))
-        best = max(best, brighter, 1 - brighter)
-    return best
+    inside = unlike[mask & ~binary_erosion(mask, block, iterations=_SHELL, border_value=1)]
+    outside = np.sort(unlike[binary_dilation(mask, block, iterations=_SHELL) & ~mask])
+    below, up_to = (np.searchsorted(outside, inside, side=side) for side in ("left", "right"))
+    return 1 - float((below + up_to).mean()) / (2 * len(outside))
 
 
 def _shrunk(region: Mask, steps: Iterable[Steps]) -> Mask:

@@ -29,8 +29,8 @@ class VolumeSettings:
     Parameters
     ----------
     contrast : float
-        A first answer of the criterion stands where a voxel inside its contour is brighter, or darker, than one
-        outside with at least this probability; elsewhere the first field is one of walks.
+        A first answer of the criterion stands where the brightness of a voxel inside its contour is nearer to that of
+        the click than one outside with at least this probability; elsewhere the first field is one of walks.
     smoothing : float
         Deviation of a filter of the brightness, in voxels.
     edge : float
@@ -92,8 +92,6 @@ class Settings:
     auto_smoothness : dict
         Weight of the boundary term by criterion ("entropy" or "ratio") and regularizer; in ratio criteria it is
         multiplied by the mean affinity over the square root of the pixels.
-    rest : float
-        Share of the pixels that a round of the entropy criterion must change for another one to follow.
     band_radius : int
         Pixels on either side of the enlarged contour that are decided anew at the next size.
     band_weight : float
@@ -158,7 +156,6 @@ class Settings:
             ("ratio", "length"): 0.04,
         }
     )
-    rest: float = 0.0003
     band_radius: int = 3
     band_weight: float = 0.5
     click_strength: float = 4.0

@@ -136,7 +136,8 @@ def fit_mixture(
         total = share.sum(axis=1, keepdims=True)
         share /= total
         likelihood = float(mass @ (highest + np.log(total))[:, 0])
-        if likelihood - previous < _TOLERANCE:
+        # A component of few points changes the mean little.
+        if likelihood - previous < _TOLERANCE * min(1.0, 100.0 * float(size.min())):
             break
         previous = likelihood
     return mixture._replace(log_likelihood=likelihood)

@@ -6,6 +6,7 @@ import numpy as np
 
 from .._runtime import counted_step, in_threads, n_threads, part_of_step, step
 from ..kernels import Points
+from ..points import draw_in
 from ..tensors import Floats
 from .graphs import NeighborGraphs, neighbor_graphs, neighborhood_sizes
 from .number import NumberCandidate, Population, find_number, number_of_affinity
@@ -56,6 +57,7 @@ def select(
     # Of twenty steps of equal length, the number takes fourteen; without it partitions take most.
     n_steps, is_number_set = 20, not isinstance(n_clusters, str)
     step("neighbours", 1, n_steps)
+    X = draw_in(X) if isinstance(X, np.ndarray) else X
     graphs = neighbor_graphs(X, weights, feature_scale=feature_scale, n_jobs=n_jobs)
     numbers: tuple[NumberCandidate, ...] = ()
     if isinstance(n_clusters, str):
@@ -84,4 +86,6 @@ def _single(graphs: NeighborGraphs, n_clusters: int, numbers: tuple[NumberCandid
     """The only partition there is: all points in one cluster, or each in its own."""
     labels = np.zeros(len(graphs.weights), dtype=np.int64) if n_clusters == 1 else np.arange(n_clusters)
     only = Candidate("cut", "only", 0, graphs.system.name, labels)
-    return Selection(n_clusters, (only,), np.ones(1), np.ones(1), np.ones((1, 1)), float("nan"), numbers, (graphs,))
+    # A partition into as many clusters as points is certain; whether all points are one cluster is not known.
+    confidence = float("nan") if n_clusters == 1 else 1.0
+    return Selection(n_clusters, (only,), np.ones(1), np.ones(1), np.ones((1, 1)), confidence, numbers, (graphs,))

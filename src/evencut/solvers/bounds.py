@@ -15,7 +15,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse.csgraph import csgraph_from_dense, shortest_path
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import shortest_path
 
 from ..criteria import RatioProblem
 from ..tensors import AnyInts, Floats, Ints, Mask, Places
@@ -23,8 +24,9 @@ from .descent import bound_costs
 from .solve import Solution
 
 _MAX_ROUNDS, _N_STEPS = 3, 12
-# Points with which one that cannot move alone is tried for an exchange.
-_N_PARTNERS = 10
+# Points of another cluster with which one that cannot move alone may change places.
+_N_PARTNERS = 50
+_N_FAILED = 5
 # A change must gain more than rounding noise.
 _LEAST_GAIN = 1e-10
 
@@ -194,8 +196,11 @@ def _cheapest(per_unit: Floats, sizes: Floats, labels: Ints, source: int, target
 
 def _shortest_path(edge: Floats, sources: Mask, targets: Mask) -> list[tuple[int, int]]:
     """The cheapest path from one of the sources to one of the targets; empty if none exists."""
-    starts = np.flatnonzero(sources)
-    length, parent = shortest_path(csgraph_from_dense(edge, np.inf), indices=starts, return_predecessors=True)
+    starts, is_edge = np.flatnonzero(sources), ~np.eye(len(edge), dtype=bool)
+    # Entries of 0 are edges, too.
+    ends = np.arange(len(edge) + 1) * (len(edge) - 1)
+    graph = csr_array((edge[is_edge], is_edge.nonzero()[1], ends), shape=edge.shape)
+    length, parent = shortest_path(graph, indices=starts, return_predecessors=True)
     length[:, sources | ~targets] = np.inf
     path: list[tuple[int, int]] = []
     if not np.isfinite(length).any():
@@ -227,14 +232,27 @@ class _Moves:
             gains = self._gains(everyone)
             gains[everyone, source] = -np.inf
             best, target = gains.max(axis=1), gains.argmax(axis=1)
-            # The most that a point of each cluster gains in each other one.
-            largest_gain = np.array([gains[source == k].max(axis=0, initial=-np.inf) for k in range(len(self._size))])
-            may_leave = self._may_pass(self._bounds.sizes, source, target)
             min_gain = _LEAST_GAIN * float(np.abs(self._inside / self._weight).sum())
-            best[~may_leave & (best + largest_gain[target, source] <= min_gain)] = -np.inf
-            order = np.argsort(-best, kind="stable")[: int((best > min_gain).sum())]
+            stays = (best > min_gain) & ~self._may_pass(self._bounds.sizes, source, target)
             partners: dict[tuple[int, int], Places] = {}
-            if not sum(self._try(int(p), min_gain, gains, partners) for p in order):
+            for a, b in {*zip(source[stays].tolist(), target[stays].tolist())}:
+                members = np.flatnonzero(source == b)
+                # The points of b that gain most in a, best first.
+                order = np.argsort(-gains[members, a], kind="stable")[:_N_PARTNERS]
+                partners[a, b] = members[order]
+                points = np.flatnonzero(stays & (source == a) & (target == b))
+                best[points] = self._exchange_gains(points, partners[a, b]).max(axis=1)
+            order = np.argsort(-best, kind="stable")[: int((best > min_gain).sum())]
+            n_moved, n_failed = 0, dict.fromkeys(partners, 0)
+            for p, pair in zip(order.tolist(), zip(source[order].tolist(), target[order].tolist())):
+                # Those after many that failed gain less: the next sweep has new partners.
+                if stays[p] and n_failed[pair] >= _N_FAILED:
+                    continue
+                moved = self._try(p, min_gain, partners)
+                n_moved += moved
+                if stays[p]:
+                    n_failed[pair] += not moved
+            if not n_moved:
                 return True
             trace.append(-float((self._inside / self._weight).sum()))
         return False
@@ -253,38 +271,54 @@ class _Moves:
         leave = np.where(left > 1e-12 * weight[source], rest - inside[source] / weight[source], -np.inf)
         return np.asarray(joined + leave[:, None])
 
-    def _try(self, p: int, min_gain: float, at_start: Floats, partners: dict[tuple[int, int], Places]) -> bool:
+    def _exchange_gains(self, points: AnyInts, members: AnyInts) -> Floats:
+        """What is gained if each point of one cluster changes places with each of another; -inf if it may not."""
+        a, b = int(self._labels[points[0]]), int(self._labels[members[0]])
+        of_points, of_members = self._links[points][:, None], self._links[members]
+        shared = self._own[points][:, None] + self._own[members] - 2 * self._common(points, members)
+        change = self._w[points][:, None] - self._w[members]
+        inside_a = self._inside[a] + 2 * (of_members[:, a] - of_points[..., a]) + shared
+        inside_b = self._inside[b] + 2 * (of_points[..., b] - of_members[:, b]) + shared
+        gains = inside_a / (self._weight[a] - change) + inside_b / (self._weight[b] + change)
+        gains -= self._inside[a] / self._weight[a] + self._inside[b] / self._weight[b]
+        fits = self._may_pass(self._bounds.sizes[points][:, None] - self._bounds.sizes[members], a, b)
+        return np.where(fits, gains, -np.inf)
+
+    def _common(self, points: AnyInts, members: AnyInts) -> Floats:
+        """The entries of the matrix between some points and others."""
+        if self._graph is None:
+            return np.asarray(self._entries[np.ix_(points, members)])
+        rows, order = self._graph[points], np.argsort(members)
+        place = order[np.searchsorted(members, rows.indices, sorter=order).clip(max=len(members) - 1)]
+        found = members[place] == rows.indices
+        common = np.zeros((len(points), len(members)))
+        common[np.repeat(np.arange(len(points)), np.diff(rows.indptr))[found], place[found]] = rows.data[found]
+        return common
+
+    def _try(self, p: int, min_gain: float, partners: dict[tuple[int, int], Places]) -> bool:
         """Take p to the cluster where it gains most, or exchange it for a point of it; whether anything moved.
 
-        `at_start` are the gains of all points at the start of the sweep, `partners` the points of each cluster in the
-        order of what they gained then in another.
+        `partners` are points of each cluster that gained most in another at the start of the sweep.
         """
-        source, sizes = int(self._labels[p]), self._bounds.sizes
+        source = int(self._labels[p])
         gains = self._gains(np.array([p]))[0]
         gains[source] = -np.inf
         target = int(gains.argmax())
         if gains[target] <= min_gain:
             return False
-        if self._may_pass(sizes[p], source, target):
+        if self._may_pass(self._bounds.sizes[p], source, target):
             self._move(p, target)
             return True
-        if (target, source) not in partners:
-            members = np.flatnonzero(self._labels == target)
-            partners[target, source] = members[np.argsort(-at_start[members, source], kind="stable")]
-        members = partners[target, source]
-        fits = self._may_pass(sizes[p] - sizes[members], source, target)
-        members = members[fits & (self._labels[members] == target)][:_N_PARTNERS]
-        # Two points that gain by themselves gain less together.
-        if not len(members) or gains[target] + at_start[members[0], source] <= min_gain:
+        members = partners.get((source, target), self._labels[:0])
+        members = members[self._labels[members] == target]
+        if not len(members):
+            return False
+        exchanged = self._exchange_gains(np.array([p]), members)[0]
+        if exchanged.max() <= min_gain:
             return False
         self._move(p, target)
-        back = self._gains(members)[:, source]
-        best = int(back.argmax())
-        if gains[target] + back[best] > min_gain:
-            self._move(int(members[best]), source)
-            return True
-        self._move(p, source)
-        return False
+        self._move(int(members[exchanged.argmax()]), source)
+        return True
 
     def _move(self, p: int, target: int) -> None:
         source = self._labels[p]
