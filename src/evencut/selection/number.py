@@ -1,8 +1,8 @@
 r"""The number of clusters: where methods of different principles agree, beyond what they would agree on by chance.
 
 For each k of a grid, :math:`C_k` is the consensus of the best candidate, and :math:`C^0_k` the same for points drawn
-from one Gaussian of the same covariance, three times. With the gain :math:`g_k = (C_k - C^0_k) / (1 - C^0_k)`, the number is the k
-of largest
+from one Gaussian of the same covariance, the mean of three draws. With the gain
+:math:`g_k = (C_k - C^0_k) / (1 - C^0_k)`, the number is the k of largest
 
 .. math:: g_k \sqrt{1 - 1/k}
 
