@@ -153,7 +153,6 @@ class NeighborGraphs:
             known = [n_vectors]
         return [vectors[:, :n_vectors] for vectors in self._spectra[known[0]]]
 
-
     def centre_partitions(self, numbers: Sequence[int], n_iter: int) -> list[tuple[int, str, str, int, Ints]]:
         """Clusters of spectral rows, rows and smoothed rows: for each number the principle, kind, scale and labels."""
         partitions = []

@@ -1,21 +1,22 @@
 r"""The number of clusters: where methods of different principles agree, beyond what they would agree on by chance.
 
 For each k of a grid, :math:`C_k` is the consensus of the best candidate, and :math:`C^0_k` the same for points drawn
-from one Gaussian of the same covariance. With the gain :math:`g_k = (C_k - C^0_k) / (1 - C^0_k)`, the number is the k
-of largest
+from one Gaussian of the same covariance, the mean of three draws. With the gain
+:math:`g_k = (C_k - C^0_k) / (1 - C^0_k)`, the number is the k of largest
 
 .. math:: g_k \sqrt{1 - 1/k}
 
 The fewest clusters are the easiest to agree on: of the pairs of points, k equal ones separate a share of 1 - 1/k. The
-number is 1 if the gain is below 0.12 above a Gaussian or above a box along the principal axes; near the limit, each is
-drawn three times.
+number is 1 unless the gain is at least 0.12, above a Gaussian and above a box along the principal axes, or there is a
+valley between two of the clusters (:mod:`evencut.valley`, p below 0.05, corrected for the pairs). Up to 1.75 intrinsic
+dimensions points may be a strand, which every method cuts where chance made it thin: there only a valley counts.
 
-Points of less than 2.2 intrinsic dimensions may be a strand, which can be cut anywhere, and every method cuts it where
-chance made it thin. There clusters with hardly a sign of a valley between them (:mod:`evencut.valley`, p of 0.5 or
-more) are joined, and if none has a valley (p below 0.1 for all pairs together), the number is 1. Too many clusters do
-less harm then than too few: of the two highest peaks of the score, that of higher :math:`g_k \sqrt{\log k}` is taken.
-And a cluster may hold more: the number is found inside of it again, and it is split where most pairs of its parts have
-a clear valley between them.
+Below 2.2 dimensions clusters with hardly a sign of a valley between them (p of 0.5 or more) are joined. Too many
+clusters do less harm then than too few: of the two highest peaks of the score, that of higher
+:math:`g_k \sqrt{\log k}` is taken. And a cluster may hold more: the number is found inside of it again, and it is split
+where most pairs of its parts have a clear valley between them.
+
+The points drawn and the starts of cuts are always the same: the number does not depend on `random_state`.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from ..solvers.spectral import cut_embedding, normalized_rows, spectral_embeddin
 from ..tensors import Floats, Ints
 from ..valley import find_valley
 from .graphs import NeighborGraphs, neighbor_graphs
-from .propose import middle_cuts, quick_proposals
+from .propose import PLANE, SEED, middle_cuts, quick_proposals
 from .vote import agreement, most_agreed
 
 __all__ = ["NumberCandidate", "find_number", "fine_parts", "number_of_affinity"]
@@ -45,10 +46,14 @@ __all__ = ["NumberCandidate", "find_number", "fine_parts", "number_of_affinity"]
 GRID = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 27, 36, 50, 64, 90, 128, 160)
 # Points from which the number is found, and points of a population without clusters.
 SAMPLE, NULL_SAMPLE = 1600, 600
+# Populations without clusters that are drawn of each kind.
+N_DRAWS = 3
 # Gain below which there is one cluster.
 MIN_GAIN = 0.12
 # Below this dimension points may be a strand, which can be cut anywhere; of so many points parts are joined again.
 STRAND_DIMENSION, MIN_STRAND_POINTS = 2.2, 20
+# Level of the test for a valley that establishes clusters.
+LEVEL = 0.05
 # Every cluster must be able to hold a few points.
 _POINTS_PER_CLUSTER = 8
 
@@ -84,7 +89,6 @@ class Population(NamedTuple):
     weights: Floats
     feature_scale: Floats | None
     unit: bool
-    seed: int
     n_jobs: int | None
 
     def graphs(self) -> list[NeighborGraphs]:
@@ -95,9 +99,9 @@ class Population(NamedTuple):
         """Some of the points."""
         return self._replace(X=self.X[rows], weights=self.weights[rows])
 
-    def without_clusters(self, kind: str, n_points: int) -> Population:
+    def without_clusters(self, kind: str, n_points: int, draw: int = 0) -> Population:
         """Points drawn from one Gaussian of the same covariance, or from a box along the principal axes."""
-        rng = np.random.default_rng(self.seed)
+        rng = np.random.default_rng(SEED + draw)
         mean = self.X.mean(axis=0)
         _, lengths, axes = np.linalg.svd(self.X - mean, full_matrices=False)
         shape = n_points, len(lengths)
@@ -177,7 +181,7 @@ def ranked_numbers(curve: Curve, n_clusters: int) -> tuple[NumberCandidate, ...]
     """The chosen number first, then the others by falling gain."""
     ks = sorted(curve.agreed)
     if n_clusters > 1 and n_clusters not in curve.agreed:
-        curve.agreed.update(best_candidates(curve.graphs, [n_clusters], curve.population.seed))
+        curve.agreed.update(best_candidates(curve.graphs, [n_clusters]))
         curve.chance[n_clusters] = float(np.interp(np.log(n_clusters), np.log(ks), [curve.chance[k] for k in ks]))
         ks = sorted(curve.agreed)
     labels = [curve.agreed[k].labels for k in ks]
@@ -196,8 +200,10 @@ def ranked_numbers(curve: Curve, n_clusters: int) -> tuple[NumberCandidate, ...]
 def agreement_curve(population: Population, graphs: list[NeighborGraphs]) -> Curve:
     """The agreement over a grid of numbers, then around the best of them."""
     grid = [k for k in GRID if k <= len(population.X) // _POINTS_PER_CLUSTER]
-    agreed = best_candidates(graphs, grid, population.seed)
-    chance = by_chance(population, graphs, grid, "gaussian", NULL_SAMPLE)
+    agreed = best_candidates(graphs, grid)
+    # One draw is uncertain by a tenth where clusters are few.
+    draws = [by_chance(population, graphs, grid, "gaussian", NULL_SAMPLE, draw) for draw in range(N_DRAWS)]
+    chance = np.mean(draws, axis=0)
     curve = Curve(population, graphs, agreed, dict(zip(grid, chance)))
     scores = [-np.inf, *map(curve.score, grid), -np.inf]
     peaks = [i for i in range(len(grid)) if scores[i] < scores[i + 1] >= scores[i + 2]]
@@ -207,33 +213,45 @@ def agreement_curve(population: Population, graphs: list[NeighborGraphs]) -> Cur
     around = [{round(k) for k in np.linspace(grid[max(i - 1, 0)], grid[min(i + 1, len(grid) - 1)], 6)} for i in peaks]
     between = sorted(set().union(*around) - set(agreed))
     curve.chance.update(zip(between, np.interp(np.log(between), np.log(grid), chance).tolist()))
-    agreed.update(best_candidates(graphs, between, population.seed))
+    agreed.update(best_candidates(graphs, between))
     best = [max(sorted({grid[i], *ks}), key=curve.score) for i, ks in zip(peaks, around)]
     return curve._replace(best=max(best, key=lambda k: curve.gain(k) * np.log(k) ** 0.5))
 
 
 def split(curve: Curve) -> Ints | None:
     """The best partition of the number of highest score; None where one cluster explains as much."""
-    k = curve.best
-    gain = curve.gain(k)
-    for draw in range(3):
+    labels = np.unique(curve.agreed[curve.best].labels, return_inverse=True)[1]
+    established = has_valley(curve.graphs[0], labels) or (curve.dimension > PLANE and agrees_beyond_chance(curve))
+    if not established or not _are_several(labels):
+        return None
+    if not curve.may_be_strand:
+        return labels
+    joined = join_strands(curve.graphs[0], labels)
+    return joined if _are_several(joined) else labels
+
+
+def _are_several(labels: Ints) -> bool:
+    """A handful of points does not establish a second cluster."""
+    return bool(np.sum(np.bincount(labels) >= _POINTS_PER_CLUSTER) > 1)
+
+
+def agrees_beyond_chance(curve: Curve) -> bool:
+    """Whether the best number has enough gain above Gaussians and boxes; near the limit, each is drawn three times."""
+    gain = curve.gain(curve.best)
+    for draw in range(N_DRAWS):
         for kind in ("box", "gaussian") if draw else ("box",):
-            population = curve.population._replace(seed=curve.population.seed + draw)
-            gain = min(gain, curve.gain(k, float(by_chance(population, curve.graphs, [k], kind, SAMPLE)[0])))
+            chance = float(by_chance(curve.population, curve.graphs, [curve.best], kind, SAMPLE, draw)[0])
+            gain = min(gain, curve.gain(curve.best, chance))
         # One draw is uncertain by a fraction of this.
         if abs(gain - 2 * MIN_GAIN) > MIN_GAIN:
             break
-    if gain < MIN_GAIN:
-        return None
-    labels = np.unique(curve.agreed[k].labels, return_inverse=True)[1]
-    if curve.may_be_strand:
-        labels = join_strands(curve.graphs[0], labels)
-        p_values = [_valley(curve.graphs[0], labels, pair) for pair in touching_pairs(curve.graphs[0], labels)]
-        # Many pieces of a strand have a slight valley somewhere: corrected for the pairs. NaN cannot say.
-        if all(p_value * len(p_values) >= 0.1 for p_value in p_values):
-            return None
-    # A handful of points does not establish a second cluster.
-    return labels if np.sum(np.bincount(labels) >= _POINTS_PER_CLUSTER) > 1 else None
+    return gain >= MIN_GAIN
+
+
+def has_valley(graphs: NeighborGraphs, labels: Ints) -> bool:
+    """Whether there is a valley between at least one pair of clusters, corrected for the pairs."""
+    p_values = [_valley(graphs, labels, pair) for pair in touching_pairs(graphs, labels)]
+    return any(p_value * len(p_values) < LEVEL for p_value in p_values)
 
 
 def join_strands(graphs: NeighborGraphs, labels: Ints) -> Ints:
@@ -271,8 +289,9 @@ def split_inside(population: Population, labels: Ints) -> Ints:
         looks = [k for k in (2, 4, 8, 16) if k * _POINTS_PER_CLUSTER <= len(rows)]
         if not any(_has_valleys(graphs[0], labels) for labels in middle_cuts(graphs[0], looks)):
             continue
-        parts = split(agreement_curve(part, graphs))
-        if parts is not None and _has_valleys(graphs[0], parts):
+        curve = agreement_curve(part, graphs)
+        parts = split(curve)
+        if parts is not None and _has_valleys(graphs[0], parts) and agrees_beyond_chance(curve):
             new = int(labels.max()) + parts
             labels[rows] = np.where(parts == 0, cluster, new)
             to_do += [cluster, *np.unique(new[parts > 0]).tolist()]
@@ -309,24 +328,25 @@ def _has_valleys(graphs: NeighborGraphs, labels: Ints) -> bool:
     return True
 
 
-def best_candidates(graphs: Sequence[NeighborGraphs], numbers: Iterable[int], seed: int) -> dict[int, Agreed]:
+def best_candidates(graphs: Sequence[NeighborGraphs], numbers: Iterable[int]) -> dict[int, Agreed]:
     """The quick candidate of highest consensus for each number of clusters."""
     numbers = sorted(numbers, reverse=True)
-    systems = [quick_proposals(each, numbers, seed) for each in graphs]
+    systems = [quick_proposals(each, numbers) for each in graphs]
     return {k: Agreed(*most_agreed(of_number)) for k, of_number in zip(numbers, zip(*systems))}
 
 
 def by_chance(
-    population: Population, graphs: Sequence[NeighborGraphs], grid: Sequence[int], kind: str, most: int
-) -> Floats:
+    population: Population, graphs: Sequence[NeighborGraphs], grid: Sequence[int], kind: str, most: int,
+    draw: int = 0,
+) -> Floats:  # fmt: skip
     """The consensus on at most so many points without clusters, with the votes of the points themselves."""
-    null = population.without_clusters(kind, min(len(population.X), most))
+    null = population.without_clusters(kind, min(len(population.X), most), draw)
     n = len(null.X)
     # With few clusters the agreement by chance depends on their number, with many on their size.
     places = np.clip(np.array(grid) * n / len(population.X), np.minimum(grid, 20), n // 5)
     tried = np.unique(places[:: max(1, len(places) // 5)].round().astype(int).tolist() + [round(places[-1])])
     null_graphs = [replace(a, dimension=b.dimension) for a, b in zip(null.graphs(), graphs)]
-    known = best_candidates(null_graphs, tried.tolist(), population.seed)
+    known = best_candidates(null_graphs, tried.tolist())
     return np.interp(np.log(places), np.log(tried), [known[k].consensus for k in tried.tolist()])
 
 

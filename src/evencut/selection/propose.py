@@ -44,6 +44,8 @@ MIXTURE_VOTES = 0.5
 # Neighbours that core distances of trees reach to; shares of an average cluster that a cut of a tree must leave.
 TREE_CORES = (1, 5, 10)
 TREE_SHARES = (0.25, 0.05, 0.02)
+# Seed of the number of clusters, that of `random_state=0`: the number does not depend on the seed of the partition.
+SEED = 209652396
 # Above this, eigenvectors and mixtures cost more than everything else.
 _MAX_COMPONENTS = 160
 # Numbers of clusters up to which every graph is cut anew.
@@ -123,13 +125,13 @@ def propose(graphs: NeighborGraphs, n_clusters: int, seed: int) -> Proposal:
     return _proposal(graphs, partitions, shares, high, mixtures.gain)
 
 
-def quick_proposals(graphs: NeighborGraphs, numbers: Sequence[int], seed: int) -> list[Proposal]:
+def quick_proposals(graphs: NeighborGraphs, numbers: Sequence[int]) -> list[Proposal]:
     """The candidates for each of several numbers of clusters, of fewer starts and without mixtures.
 
     The largest number comes first: its eigenvectors serve the others.
     """
     part_of_step(len(numbers))
-    partitions = [*_quick_cuts(graphs, numbers, seed), *_trees(graphs, numbers)]
+    partitions = [*_quick_cuts(graphs, numbers), *_trees(graphs, numbers)]
     part_of_step(len(numbers))
     highs = [_centre_weight_of(graphs, k) for k in numbers]
     if any(highs):
@@ -200,8 +202,9 @@ def principle_votes(principles: list[str], shares: Floats, high: float, mixture_
     by_principle |= dict.fromkeys(("centre", "smoothed", "spectral"), high / 4)
     by_principle = {name: (1 - mixtures) * vote for name, vote in by_principle.items()} | {"mixture": mixtures}
     total = {name: sum(share for one, share in zip(principles, shares) if one == name) for name in set(principles)}
-    votes = np.array([by_principle[name] * share / total[name] if total[name] else 0.0
-                      for name, share in zip(principles, shares)])
+    votes = np.array(
+        [by_principle[name] * share / total[name] if total[name] else 0.0 for name, share in zip(principles, shares)]
+    )
     return votes / votes.sum()
 
 
@@ -238,17 +241,17 @@ def middle_cuts(graphs: NeighborGraphs, numbers: Sequence[int]) -> list[Ints]:
     return [multilevel(each, k, n_init=1, n_runs=1, random_state=0)[0] for each, k in zip(posed, numbers)]
 
 
-def _quick_cuts(graphs: NeighborGraphs, numbers: Sequence[int], seed: int) -> list[_Found]:
+def _quick_cuts(graphs: NeighborGraphs, numbers: Sequence[int]) -> list[_Found]:
     """The same without exchanges of clusters: groups of points are merged pair by pair, and borders refined."""
     few, many = [k for k in numbers if k <= _DIRECT], [k for k in numbers if k > _DIRECT]
     n_points = len(graphs.weights)
     sizes = [neighborhood_sizes(n_points, k) for k in (*few, *([n_points] if many else []))]
     problems = cut_problems(graphs, itertools.chain(*sizes))
-    partitions = _cut(problems, few, sizes, seed, 1)
+    partitions = _cut(problems, few, sizes, SEED, 1)
     if many and not graphs.merges:
         scales = _scales(sizes[-1])
         posed = [problems[size][kind] for size, kind in scales]
-        states = [np.random.default_rng(seed).integers(1, 2**63, 1).astype(np.uint64) for _ in posed]
+        states = [np.random.default_rng(SEED).integers(1, 2**63, 1).astype(np.uint64) for _ in posed]
         groups = [group_points(problem.matrix.graph, None, _GROUPS, state) for problem, state in zip(posed, states)]
         orders = [merge_order(problem, parts) for problem, parts in zip(posed, groups)]
         graphs.merges.extend(zip(scales, posed, groups, orders))

@@ -62,7 +62,7 @@ def select(
     numbers: tuple[NumberCandidate, ...] = ()
     if isinstance(n_clusters, str):
         if graphs[0].has_coordinates:
-            population = Population(np.asarray(X, dtype=np.float64), weights, feature_scale, unit, random_state, n_jobs)
+            population = Population(np.asarray(X, dtype=np.float64), weights, feature_scale, unit, n_jobs)
             # The numbers of the grid, those near the best, and as many for points without clusters, in two halves each.
             with counted_step("number of clusters", 2, 16, n_steps, n_parts=60 * len(graphs)):
                 numbers = find_number(population)
