@@ -112,6 +112,19 @@ def find_valley(X: AnyFloats, side: Mask, max_points: int = MAX_POINTS, *, weigh
     return Valley(min(1.0, 40 * float(ndtr(-statistic))), depth)
 
 
+def pair_p_values(X: AnyFloats, labels: Ints, pairs: Sequence[tuple[int, int]]) -> list[float]:
+    """The p value of a valley between the clusters of each pair; NaN: cannot say.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(300, 2)) + 6 * (np.arange(300) % 3)[:, None]
+    >>> max(pair_p_values(X, np.arange(300) % 3, [(0, 1), (1, 2)])) < 0.01
+    True
+    """
+    members = [np.flatnonzero((labels == first) | (labels == second)) for first, second in pairs]
+    return [find_valley(X[rows], labels[rows] == first).p_value for rows, (first, _) in zip(members, pairs)]
+
+
 @dataclass(frozen=True)
 class Split:
     """The test of one join of a tree, or of two groups of clusters.
