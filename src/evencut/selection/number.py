@@ -7,14 +7,14 @@ from one Gaussian of the same covariance, the mean of three draws. With the gain
 .. math:: g_k \sqrt{1 - 1/k}
 
 The fewest clusters are the easiest to agree on: of the pairs of points, k equal ones separate a share of 1 - 1/k. The
-number is 1 unless the gain is at least 0.12, above a Gaussian and above a box along the principal axes, or there is a
-valley between two of the clusters (:mod:`evencut.valley`, p below 0.05, corrected for the pairs). Up to 1.75 intrinsic
-dimensions points may be a strand, which every method cuts where chance made it thin: there only a valley counts.
+number is 1 unless there is a valley between two of the clusters (:mod:`evencut.valley`, p below 0.05, corrected for the
+pairs), or the gain is at least 0.12, above a Gaussian and above a box along the principal axes. Below 2.2 intrinsic
+dimensions only a valley counts: points may be a strand, which every method cuts where chance made it thin.
 
-Below 2.2 dimensions clusters with hardly a sign of a valley between them (p of 0.5 or more) are joined. Too many
-clusters do less harm then than too few: of the two highest peaks of the score, that of higher
-:math:`g_k \sqrt{\log k}` is taken. And a cluster may hold more: the number is found inside of it again, and it is split
-where most pairs of its parts have a clear valley between them.
+There clusters with hardly a sign of a valley between them (p of 0.5 or more) are joined, too. Too many clusters do less
+harm then than too few: of the two highest peaks of the score, that of higher :math:`g_k \sqrt{\log k}` is taken. And a
+cluster may hold more: the number is found inside of it again, and it is split where most pairs of its parts have a
+clear valley between them.
 
 The points drawn and the starts of cuts are always the same: the number does not depend on `random_state`.
 """
@@ -38,7 +38,7 @@ from ..solvers.spectral import cut_embedding, normalized_rows, spectral_embeddin
 from ..tensors import Floats, Ints
 from ..valley import pair_p_values
 from .graphs import NeighborGraphs, neighbor_graphs
-from .propose import PLANE, SEED, middle_cuts, quick_proposals
+from .propose import SEED, middle_cuts, quick_proposals
 from .vote import agreement, most_agreed
 
 __all__ = ["NumberCandidate", "find_number", "fine_parts", "number_of_affinity"]
@@ -148,8 +148,8 @@ class Curve(NamedTuple):
 
     @property
     def may_be_strand(self) -> bool:
-        """Whether clusters may be pieces of a strand."""
-        return self.dimension < STRAND_DIMENSION
+        """Whether clusters may be pieces of a strand: not if columns have two values."""
+        return self.dimension < STRAND_DIMENSION and self.graphs[0].system.name != COMPONENTS
 
 
 def find_number(population: Population) -> tuple[NumberCandidate, ...]:
@@ -220,13 +220,15 @@ def agreement_curve(population: Population, graphs: list[NeighborGraphs]) -> Cur
 
 def split(curve: Curve) -> Ints | None:
     """The best partition of the number of highest score; None where one cluster explains as much."""
-    labels = np.unique(curve.agreed[curve.best].labels, return_inverse=True)[1]
-    established = has_valley(curve.graphs[0], labels) or (curve.dimension > PLANE and agrees_beyond_chance(curve))
-    if not established or not _are_several(labels):
+    graphs, labels = curve.graphs[0], np.unique(curve.agreed[curve.best].labels, return_inverse=True)[1]
+    if not _are_several(labels):
         return None
-    if not curve.may_be_strand:
-        return labels
-    joined = join_strands(curve.graphs[0], labels)
+    joined = join_strands(graphs, labels) if curve.may_be_strand else labels
+    established = has_valley(graphs, labels) or (
+        _has_valleys(graphs, joined) if curve.may_be_strand else agrees_beyond_chance(curve)
+    )
+    if not established:
+        return None
     return joined if _are_several(joined) else labels
 
 
