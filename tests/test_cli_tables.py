@@ -245,7 +245,7 @@ def test_missing_values_are_filled_with_one_warning_by_every_door(run, gaps):
         assert len(warned) == 1
         np.testing.assert_array_equal(model.labels_, labels_in()[some])
     for table in (gaps, pd.DataFrame(gaps)):
-        with pytest.raises(ValueError, match=r"row 50 of X has no values at all, only NaN \(1 such rows\); leave"):
+        with pytest.raises(ValueError, match=r"row 50 of X has no values at all, only NaN \(1 such row\); leave"):
             EvenCut(2, random_state=0).fit(table)
 
 

@@ -240,6 +240,9 @@ NEGATIVE = np.eye(4) - 1
     [
         (EvenCut(2), [[0.0], [np.nan]], "NaN"),
         (EvenCut(2), [[0.0], [np.inf]], "infinity"),
+        (EvenCut(2), np.array([[0.0, 1.0], [np.nan, 2.0], [3.0, np.inf]]), r"infinity in row 2, column 1 \(1 value"),
+        (EvenCut(2), pd.DataFrame({"a": [0.0, 1.0], "b": [1.0, -np.inf]}), r"infinity in row 1, column 'b' \(1 value"),
+        (EvenCut(2, metric="precomputed"), [[0.0, np.inf], [np.inf, 0.0]], r"row 0, column 1 \(2 values in all\); f"),
         (EvenCut(2), [[0.0, 1.0]], "1 sample.*minimum of 2"),
         (EvenCut(5), [[0.0]] * 9 + [[1.0]], "n_clusters=5 is more than the 2 distinct points.*at most 2"),
         (KernelClustering(5, kernel="precomputed"), np.eye(4), "n_clusters=5 is more than the 4 points"),

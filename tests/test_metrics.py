@@ -178,7 +178,7 @@ def with_zero_row(X):
 @pytest.mark.parametrize(
     ("data", "options", "message"),
     [
-        (lambda X: with_zero_row(X), {"metric": "cosine"}, r"row 5 is zero throughout \(1 such rows\)"),
+        (lambda X: with_zero_row(X), {"metric": "cosine"}, r"row 5 is zero throughout \(1 such row\)"),
         (lambda X: sparse.csr_array(with_zero_row(X)), {"metric": "cosine"}, "row 5 is zero throughout"),
         (lambda X: X, {"metric": "precomputed"}, r"a square matrix, but X has shape \(240, 20\)"),
         (lambda X: -pairwise_distances(X), {"metric": "precomputed"}, "is negative, but distances are not"),
@@ -229,6 +229,8 @@ WRONG = {
     "sparse zero row": (as_csr(with_zero_row), "cosine", r"row 5 is zero throughout .* leave such rows out"),
     "NaN, sparse": (as_csr(with_value(np.nan)), "cosine", r"NaN.*row 3, column 4 \(1 .*; fill them in or leave"),
     "infinity, sparse": (as_csr(with_value(np.inf)), "euclidean", r"infinity.*row 3, column 4 \(1 .*; fill them in"),
+    "infinity": (with_value(np.inf), "euclidean", r"X.* contains infinity in .*row 3, column 4 \(1 v.*; fill them"),
+    "infinity, list": (lambda X: with_value(-np.inf)(X).tolist(), "cosine", r"infinity in .*row 3, column 4 \(1 v"),
     "unequal lists": (lambda X: [*X[:-1].tolist(), [1.0, 2.0]], "cosine", "row 239 of 'X' has 2 numbers, but row 0"),
     "negative": (distances_with(-1.0), "precomputed", r"X\[3, 4\] = -1 is negative"),
     "not square": (lambda X: X, "precomputed", r"a square matrix, but X has shape \(240, 20\)"),
@@ -245,7 +247,7 @@ def test_every_estimator_and_the_diagnosis_name_what_is_wrong(what):
         if isinstance(estimator, LandmarkClustering) and metric == "precomputed":
             message_here = r"metric='precomputed' is not known; choose one of \['euclidean', 'cosine'\]"
         elif isinstance(estimator, LandmarkClustering) and "sparse" in what and "row" not in what:
-            message_here = r"contains NaN or infinity: its row 3, column 4 \(1 such values\); fill them in"
+            message_here = r"contains (NaN|infinity) in its row 3, column 4 \(1 value in all\); fill them in"
         else:
             message_here = message
         with pytest.raises(ValueError, match=message_here):

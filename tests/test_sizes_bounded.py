@@ -116,6 +116,11 @@ def test_an_automatic_number_respects_the_limits():
     [
         ({"min_size": 101}, "min_size=101 in 3 clusters needs 303 rows, but there are 300"),
         ({"max_size": 99}, "use at least 4 clusters"),
+        ({"min_size": 200}, r"in 3 clusters needs 600 rows, but there are 300; lower min_size\.$"),
+        ({"min_size": 400, "n_clusters": 1}, r"in 1 cluster needs 400 rows, but there are 300; lower min_size\.$"),
+        ({"max_size": 99, "n_clusters": 1}, "in 1 cluster holds 99 rows, but there are 300; raise max_size, or use at"),
+        ({"min_size": 400, "n_clusters": "auto"}, r"no number of clusters fits min_size=400 for 300 rows; lower min_s"),
+        ({"min_size": 170, "max_size": 180, "n_clusters": "auto"}, "fits min_size=170 and max_size=180 for 300 rows"),
         ({"min_size": 120, "max_size": 90}, "exchange them"),
         ({"min_size": -1}, "min_size=-1 must be a positive number"),
         ({"max_size": "ten"}, "max_size='ten' must be a positive number"),
@@ -124,7 +129,7 @@ def test_an_automatic_number_respects_the_limits():
 )
 def test_limits_that_cannot_hold_are_named(options, message):
     with pytest.raises(ValueError, match=message):
-        EvenCut(3, **options).fit(X)
+        EvenCut(**{"n_clusters": 3, **options}).fit(X)
 
 
 def test_what_does_not_go_with_limits_is_named():
@@ -134,3 +139,39 @@ def test_what_does_not_go_with_limits_is_named():
         EvenCut(4, max_size=150).fit(np.vstack([X, np.zeros((200, 2))]))
     with pytest.raises(ValueError, match="no number of clusters fits"):
         EvenCut(min_size=170, max_size=180).fit(X)
+
+
+@pytest.mark.parametrize("kernel", [None, "knn"])
+def test_the_command_has_the_limits(run, kernel):
+    np.save("points.npy", X)
+    extra = () if kernel is None else ("--kernel", kernel)
+    done = run("cluster", "points.npy", "-k", 3, "--min-size", 80, "--max-size", 120, "-o", "labels.npy", *extra)
+    assert done.code == 0, done.err
+    model = EvenCut() if kernel is None else KernelClustering(kernel=kernel)
+    model.set_params(n_clusters=3, min_size=80, max_size=120, random_state=0)
+    assert np.array_equal(np.load("labels.npy"), model.fit_predict(X))
+    assert run("cluster", "points.npy", "--max-size", 110, "-o", "labels.npy", *extra).code == 0
+    assert np.bincount(np.load("labels.npy")).max() <= 110
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ("-k 3 --min-size 0", "--min-size 0 is out of range; give a whole number of at least 1."),
+        ("-k 3 --max-size ten", "--max-size ten is not a whole number; give one of at least 1."),
+        ("-k 3 --min-size 101", "--min-size 101 in 3 clusters needs 303 rows, but there are 300; lower --min-size, or "
+         "use at most 2 clusters."),
+        ("-k 3 --max-size 99", "--max-size 99 in 3 clusters holds 297 rows, but there are 300; raise --max-size, or "
+         "use at least 4 clusters."),
+        ("-k 3 --min-size 120 --max-size 90", "--min-size 120 is more than --max-size 90; exchange them."),
+        ("--min-size 170 --max-size 180", "no number of clusters fits --min-size 170 and --max-size 180 for 300 rows"),
+        ("-k 3 --min-size 9 --landmarks auto", "--min-size does not go with --landmarks; leave one of them out."),
+        ("--max-size 9 --like model.skops", "--max-size does not go with --like; leave one of them out."),
+        ("-k 3 --max-size 9 --device cuda", "--max-size does not go with --device cuda; leave one of them out."),
+    ],
+)  # fmt: skip
+def test_limits_that_the_command_cannot_meet_cost_one_line(run, options, says):
+    np.save("points.npy", X)
+    done = run("cluster", "points.npy", "-o", "labels.npy", *options.split())
+    assert done.code == 2
+    assert done.err.startswith(f"evencut: error: {says}") and done.err.count("\n") == 1

@@ -241,6 +241,17 @@ def some(names: list[str], max_names: int = 6) -> str:
     return ", ".join(names[:max_names]) + (", ..." if len(names) > max_names else "")
 
 
+def counted(n: int, what: str) -> str:
+    """A number of things in words.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
 @contextmanager
 def on_progress(listener: Callable[[str, int, int], None]) -> Iterator[None]:
     """Report every step that begins while this is open to `listener(name, number, total)`, and to it alone.

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import tensors
+from ._runtime import counted
 from .affinity import Affinity, AffinityLike, as_affinity, density_law, equalizing_scale
 from .affinity.matrix import LARGEST_SUM, SMALLEST_SUM, weighted
 from .tensors import AnyFloats, AnyInts, Floats
@@ -142,8 +143,8 @@ class _NormalizedCut(Criterion):
         if len(bad):
             raise ValueError(
                 f"normalized_cut needs positive degrees, but the affinities of point {int(bad[0])} sum to "
-                f"{float(degree[bad[0]]):g} ({len(bad)} such points); use criterion='average_association', or keep "
-                "the diagonal of a non-negative affinity."
+                f"{float(degree[bad[0]]):g} ({counted(len(bad), 'such point')}); use criterion='average_association', "
+                "or keep the diagonal of a non-negative affinity."
             )
         return RatioProblem(matrix, degree)
 

@@ -50,6 +50,8 @@ def cluster(
     decimal: options.Decimal = None,
     encoding: options.Encoding = None,
     standardize: options.Standardize = False,
+    min_size: Annotated[int | None, options.number_of("--min-size", 1, "Lower limit on the rows of a cluster.")] = None,
+    max_size: Annotated[int | None, options.number_of("--max-size", 1, "Upper limit on the rows of a cluster.")] = None,
     metric: Annotated[
         str, one_of("--metric", "How points are compared: ", METRICS, " precomputed reads a table of distances.")
     ] = "euclidean",
@@ -101,16 +103,19 @@ def cluster(
     named = {"criterion": criterion, "equalize": equalize, "solver": solver}
     problem: dict[str, Any] = {name: None if text == "none" else text for name, text in named.items() if text}
     of_kernel = {"kernel": kernel, "n_neighbors": n_neighbors, "bandwidth": bandwidth, "parameter": parameter}
+    limits = {"min_size": min_size, "max_size": max_size}
     estimator: EvenCut | KernelClustering | LandmarkClustering
     saved = None
+    if device != CPU:
+        _check_unused(f"--device {device}", **limits)
     if like is not None:
         _check_unused("--like", landmarks=landmarks, **of_kernel, **problem, columns=columns, drop=drop)
-        _check_unused("--like", standardize=standardize, device=device != CPU, metric=metric != "euclidean")
+        _check_unused("--like", standardize=standardize, device=device != CPU, metric=metric != "euclidean", **limits)
         saved = outputs.load_model(like)
         if not hasattr(saved.model, "refit"):
             raise UserError(f"{like} holds a {type(saved.model).__name__}, whose clusters cannot be carried on.")
     if landmarks is not None:
-        _check_unused("--landmarks", **of_kernel, device=device != CPU)
+        _check_unused("--landmarks", **of_kernel, **limits, device=device != CPU)
         # What only a table in memory allows.
         as_table: dict[str, Any] = {"plot": plot, "key": key, "header": header is not None, "append": append}
         as_table |= {"decimal": decimal, "drop": drop, "missing": missing != MISSING[-1]}
@@ -128,6 +133,7 @@ def cluster(
         raise UserError(f"--scheduler {scheduler} needs --landmarks; --landmarks auto chooses their number.")
     else:
         estimator = _model(kernel, problem, {"n_neighbors": n_neighbors, "bandwidth": bandwidth}, parameter or [])
+        estimator.set_params(**limits)
     estimator.set_params(n_clusters=n_clusters, metric=metric, random_state=seed, n_jobs=n_jobs)
     if saved is not None:
         estimator = saved.model.set_params(n_jobs=n_jobs)
@@ -177,6 +183,8 @@ def _model(
     kernel: str | None, problem: dict[str, Any], common: dict[str, str | None], assigned: list[str]
 ) -> EvenCut | KernelClustering:
     """The consensus, or the criterion on the kernel that was named."""
+    from evencut.estimators import EvenCut, KernelClustering
+
     settings = {name: text for name, text in common.items() if text is not None}
     if kernel is None:
         for name in (*problem, *settings, *["parameter"][: len(assigned)]):
@@ -184,10 +192,7 @@ def _model(
                 f"--{name.replace('_', '-')} is for one kernel; name it with --kernel, such as --kernel "
                 "shared_neighbors, or leave the option out."
             )
-        from evencut.estimators import EvenCut
-
         return EvenCut()
-    from evencut.estimators import KernelClustering
     from evencut.kernels import KERNELS as KERNEL_CLASSES
 
     for text in assigned:

@@ -18,11 +18,11 @@ from difflib import get_close_matches
 from typing import Any
 
 from evencut._runtime import one_line
-from evencut.io import TableError
 
-# Options that the readers of files name as Python spells them.
+# Options that the library names as Python spells them.
 _OPTION = re.compile(
     r"\b(columns|drop|key|header|missing|decimal|encoding|label_column)=(?:'([^']*)'|\"([^\"]*)\"|(True|False))?"
+    r"|\b(m(?:in|ax)_size)(?:=(\w+))?"
 )
 
 # A shorter step gets no line.
@@ -58,27 +58,27 @@ def as_user_errors() -> Iterator[None]:
     """Turn what the library says about bad data or parameters into a `UserError`."""
     try:
         yield
-    except TableError as error:
-        raise UserError(as_options(error)) from error
     except (ValueError, TypeError) as error:
-        raise UserError(one_line(error)) from error
+        raise UserError(as_options(error)) from error
     except MemoryError as error:
         raise UserError(
             f"there is not enough memory for this ({one_line(error)}); use fewer points, or a sparse kernel like knn."
         ) from error
 
 
-def as_options(error: TableError) -> str:
-    """What is wrong with a file, with options as on the command line.
+def as_options(error: Exception) -> str:
+    """What is wrong with a file or a parameter, with options as on the command line.
 
     Examples
     --------
-    >>> as_options(TableError("columns='z' is not there; say header=False, or choose others with columns=."))
+    >>> as_options(ValueError("columns='z' is not there; say header=False, or choose others with columns=."))
     '--columns z is not there; say --no-header, or choose others with --columns.'
+    >>> as_options(ValueError("min_size=9 is too much; lower min_size."))
+    '--min-size 9 is too much; lower --min-size.'
     """
 
     def option(match: re.Match[str]) -> str:
-        name, value = match[1].replace("_", "-"), match[2] or match[3]
+        name, value = (match[1] or match[5]).replace("_", "-"), match[2] or match[3] or match[6]
         return f"--no-{name}" if match[4] == "False" else f"--{name} {value}" if value else f"--{name}"
 
     return _OPTION.sub(option, one_line(error))

@@ -67,9 +67,8 @@ def segment_folder(
     folder = Path(photos)
     missing = [name for name in prompts_by_photo if not (folder / name).is_file()]
     if missing:
-        raise UserError(
-            f"{folder / missing[0]} does not exist ({len(missing)} such photos); name their folder with --photos."
-        )
+        n_missing = f"{len(missing)} of {len(prompts_by_photo)} photos"
+        raise UserError(f"{folder / missing[0]} does not exist ({n_missing}); name their folder with --photos.")
     targets = _targets(prompts_by_photo)
     target = make_folder(out)
     _check_record(target, {"prompts": prompts_by_photo, "seed": seed})

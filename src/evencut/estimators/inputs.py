@@ -50,9 +50,8 @@ def check_n_jobs(n_jobs: Any) -> None:
 
 def check_problem(estimator: Any) -> None:
     """Raise for parameters out of range that say which problem is solved, on what, and with how much effort."""
-    for name, choices in (
-        ("criterion", CRITERIA), ("equalize", EQUALIZATIONS), ("solver", SOLVERS), ("scale", SCALES)
-    ):  # fmt: skip
+    known = {"criterion": CRITERIA, "equalize": EQUALIZATIONS, "solver": SOLVERS, "scale": SCALES}
+    for name, choices in known.items():
         check_choice(name, getattr(estimator, name), choices)
     for name in ("n_clusters", "n_init", "max_iter"):
         check_count(name, getattr(estimator, name), auto=name == "n_clusters")
@@ -87,15 +86,8 @@ def check_points(
             "LandmarkClustering, which reads it in blocks, or pass X.compute()."
         )
     metric, pairwise = estimator.metric, kernel is not None and kernel.is_pairwise
-    X = check_rows(
-        estimator,
-        check_finite(X) if sparse.issparse(X) else X,
-        reset=reset,
-        fill=not (pairwise or metric == "precomputed"),
-        accept_sparse=_accepted_sparse(pairwise, metric),
-        dtype=dtype,
-        ensure_min_samples=2 if reset else 1,
-    )
+    is_table, accepted = not (pairwise or metric == "precomputed"), _accepted_sparse(pairwise, metric)
+    X = check_rows(estimator, X, reset=reset, fill=is_table, accept_sparse=accepted, dtype=dtype)
     if metric == "precomputed":
         X = fill_distances(X) if sparse.issparse(X) else X
         return check_distances(X) if reset else X
@@ -120,11 +112,17 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, fill: bool = True, **chec
         estimator.table_ = done
     if fill and done is None:
         rows = _without_missing(rows, donors)
-    if header is None:
-        values = validate_data(estimator, rows, reset=reset, **checks)
-    else:
-        validate_data(estimator, header, reset=reset, skip_check_array=True)
-        values = check_array(rows, estimator=estimator, input_name="X", **checks)
+    checks["ensure_min_samples"] = 2 if reset else 1
+    try:
+        if header is None:
+            values = validate_data(estimator, rows, reset=reset, **checks)
+        else:
+            validate_data(estimator, header, reset=reset, skip_check_array=True)
+            values = check_array(rows, estimator=estimator, input_name="X", **checks)
+    except ValueError:
+        # scikit-learn does not say where infinity is.
+        check_finite(rows, getattr(rows if header is None else header, "columns", None))
+        raise
     # A memory map may be larger than memory.
     if fill and reset and done is None and type(values) is np.ndarray and not isinstance(X, np.memmap):
         estimator._complete_rows = donor_rows(values, "neighbors")
@@ -209,26 +207,25 @@ def check_n_clusters(n_clusters: int | str | None, n_points: int, n_rows: int) -
 
 def check_sizes(estimator: Any, weights: Floats, is_supervised: bool) -> Bounds | None:
     """The limits on the weight of a cluster, checked; None without any."""
-    smallest, largest = estimator.min_size, estimator.max_size
-    if smallest is None and largest is None:
+    given = {name: size for name in ("min_size", "max_size") if (size := getattr(estimator, name)) is not None}
+    for name, size in given.items():
+        if not (_is_number(size) and np.isfinite(size) and size > 0):
+            raise ValueError(f"{name}={size!r} must be a positive number of rows (their weight), or None.")
+    if not given:
         return None
-    for name, value in (("min_size", smallest), ("max_size", largest)):
-        if value is not None and not (_is_number(value) and np.isfinite(value) and value > 0):
-            raise ValueError(f"{name}={value!r} must be a positive number of rows (their weight), or None.")
-    if smallest is not None and largest is not None and smallest > largest:
-        raise ValueError(f"min_size={smallest!r} is more than max_size={largest!r}; exchange them.")
+    bounds = Bounds(weights, float(given.get("min_size", 0.0)), float(given.get("max_size", np.inf)))
+    if bounds.smallest > bounds.largest:
+        raise ValueError(f"min_size={given['min_size']!r} is more than max_size={given['max_size']!r}; exchange them.")
     if is_supervised:
         raise ValueError(
             "min_size and max_size cannot be combined with partial labels, must_link or cannot_link; leave one out."
         )
-    bounds = Bounds(weights, float(smallest or 0.0), float(largest or np.inf))
     if not isinstance(estimator.n_clusters, str):
         bounds.check(estimator.n_clusters)
     elif bounds.min_clusters > bounds.max_clusters:
-        raise ValueError(
-            f"no number of clusters fits min_size={smallest!r} and max_size={largest!r} for {weights.sum():g} rows; "
-            "widen the limits."
-        )
+        limits = " and ".join(f"{name}={size!r}" for name, size in given.items())
+        cure = "widen the limits" if len(given) > 1 else "lower min_size"
+        raise ValueError(f"no number of clusters fits {limits} for {weights.sum():g} rows; {cure}.")
     return bounds
 
 

@@ -36,15 +36,7 @@ def rows_of(estimator: Any, X: Any, *, reset: bool, count: bool = True) -> RowBl
         rows: RowBlocks = dask_blocks(X, count=count)
         validate_data(estimator, X._meta if hasattr(X, "columns") else X, reset=reset, skip_check_array=True)
         return rows
-    X = check_rows(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse="csr",
-        dtype="numeric",
-        ensure_all_finite=False,
-        ensure_min_samples=2 if reset else 1,
-    )
+    X = check_rows(estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
     return row_blocks(X, estimator.n_jobs)
 
 

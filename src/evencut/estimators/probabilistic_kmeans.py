@@ -229,7 +229,7 @@ class ProbabilisticKMeans(ClusterMixin, BaseEstimator):
         """
         self._check_parameters()
         refuse_partial(self, y)
-        points = check_rows(self, X, reset=True, dtype=np.float64, ensure_min_samples=2)
+        points = check_rows(self, X, reset=True, dtype=np.float64)
         check_magnitude(points, getattr(self, "feature_names_in_", None), cure="")
         check_n_clusters(self.n_clusters, len(np.unique(points, axis=0)), len(points))
         rng = check_random_state(self.random_state)

@@ -15,7 +15,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._runtime import one_line
+from .._runtime import counted, one_line
 from ..tensors import AnyFloats, AnyInts
 from .columns import Column, choose_one, days_since_1970, is_missing
 from .files import Source, TableError, TableLimits, require_pyarrow
@@ -53,7 +53,8 @@ def list_values(name: str, column: Any) -> AnyFloats:
     combined = column.combine_chunks() if isinstance(column, pyarrow.ChunkedArray) else column
     if combined.null_count:
         row = pyarrow.compute.index(pyarrow.compute.is_null(combined), True).as_py()
-        raise TableError(f"row {row} of {name!r} has no vector ({combined.null_count} such rows); leave such rows out.")
+        many = counted(combined.null_count, "such row")
+        raise TableError(f"row {row} of {name!r} has no vector ({many}); leave such rows out.")
     lengths = np.asarray(pyarrow.compute.list_value_length(combined))
     check_even(name, lengths)
     flat = pyarrow.compute.list_flatten(combined)

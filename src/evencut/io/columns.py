@@ -307,17 +307,6 @@ def holds_commas(column: Column) -> bool:
     return bool(column.names) and all(map(_DECIMAL_COMMA.fullmatch, column.names))
 
 
-def counted(n: int, what: str) -> str:
-    """A number of things in words.
-
-    Examples
-    --------
-    >>> counted(1, "row"), counted(2, "row")
-    ('1 row', '2 rows')
-    """
-    return f"{n} {what}{'' if n == 1 else 's'}"
-
-
 def days_since_1970(cells: Sequence[Any]) -> Floats:
     """Dates and times as days since 1970, spans of time in days, NaN where one is missing.
 

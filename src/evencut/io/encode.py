@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._runtime import some
+from .._runtime import counted, some
 from ..tensors import AnyFloats, AnyInts, Floats, Mask, Places
-from .columns import Column, Frame, check_numbers, column_names, counted, date_order, dated, holds_commas, text_error
+from .columns import Column, Frame, check_numbers, column_names, date_order, dated, holds_commas, text_error
 from .files import TableError
 
 #: What may be done about missing values.
@@ -122,8 +122,8 @@ def without_gaps(
     blank = gaps.all(axis=1)
     if blank.any() and not frame.is_file:
         raise TableError(
-            f"{frame.row_place(int(blank.argmax()))} has no values at all, only NaN ({blank.sum()} such rows); leave "
-            'such rows out, for example with X.dropna(how="all").'
+            f"{frame.row_place(int(blank.argmax()))} has no values at all, only NaN "
+            f'({counted(blank.sum(), "such row")}); leave such rows out, for example with X.dropna(how="all").'
         )
     if blank.any() and not blank.all() and missing in ("mean", "neighbors"):
         values, rows, messages = without_gaps(frame, matrix[~blank], names, missing, like, donors)

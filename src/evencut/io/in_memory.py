@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .._runtime import some, warn_user
+from .._runtime import counted, some, warn_user
 from ..tensors import AnyFloats, Floats
 from .binary import arrow_column, check_even, is_list_type, list_names, list_values
 from .columns import Column, Frame, as_float, days_since_1970, is_gap, numbers_in_words, parse_number
@@ -297,7 +297,8 @@ def _from_pandas_lists(name: str, column: Any) -> AnyFloats:
     vectors = list(column)
     missing = [row for row, vector in enumerate(vectors) if not hasattr(vector, "__len__")]
     if missing:
-        raise TableError(f"row {missing[0]} of {name!r} has no vector ({len(missing)} such rows); leave them out.")
+        many = counted(len(missing), "such row")
+        raise TableError(f"row {missing[0]} of {name!r} has no vector ({many}); leave such rows out.")
     check_even(name, np.array([len(vector) for vector in vectors]))
     rows = np.asarray(vectors)
     if rows.dtype.kind not in "biuf":

@@ -23,8 +23,8 @@ from typing import IO, Any
 import numpy as np
 
 from .._lazy import require
-from .._runtime import one_line, some
-from .columns import Column, as_float, column_names, counted, is_missing, is_number, number_with_comma, parse_number
+from .._runtime import counted, one_line, some
+from .columns import Column, as_float, column_names, is_missing, is_number, number_with_comma, parse_number
 from .files import Source, TableError
 
 Row = tuple[int, list[Any]]

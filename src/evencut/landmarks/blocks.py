@@ -21,6 +21,7 @@ from scipy import sparse
 from .._runtime import n_threads, some
 from ..io.files import TableError
 from ..io.parts import expand, open_file
+from ..neighbors.metrics import where_not_finite
 from ..tensors import Ints, Places, array_namespace, asarray_like, is_tensor, to_array
 
 #: A pass: from the rows of a block and the number of its first row to a result.
@@ -285,7 +286,7 @@ def _checked(data: Any, name: str, n_features: int) -> Any:
         )
     values: Any = rows.data if sparse.issparse(rows) else rows
     if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise ValueError(_where_not_finite(rows, name, columns))
+        raise ValueError(where_not_finite(rows, name, columns, "its row"))
     return rows
 
 
@@ -304,21 +305,6 @@ def _numbers(data: Any, name: str) -> NDArray[Any]:
 
 def _not_numbers(what: str, dtype: Any) -> str:
     return f"{what} holds {dtype}, not numbers; leave text out or turn it into numbers first."
-
-
-def _where_not_finite(rows: Any, name: str, columns: Any) -> str:
-    if sparse.issparse(rows):
-        entries = rows.tocoo()
-        bad = ~np.isfinite(entries.data)
-        row, column = entries.row[bad][0], entries.col[bad][0]
-    else:
-        bad = ~np.isfinite(rows)
-        row, column = np.argwhere(bad)[0]
-    which = repr(columns[column]) if columns is not None else str(column)
-    return (
-        f"{name} contains NaN or infinity: its row {row}, column {which} ({bad.sum()} such values); "
-        "fill them in or leave those rows out first."
-    )
 
 
 def open_files(

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import shortest_path
 
+from .._runtime import counted
 from ..tensors import AnyFloats, Floats, Places, is_tensor
 from .float_range import check_pairs, check_rows, moderate_rows
 
@@ -306,14 +307,16 @@ def unit_rows(X: Any, first: int = 0) -> Any:
     if not filled.all():
         rows = np.flatnonzero(~filled)
         raise ValueError(
-            f"row {first + rows[0]} is zero throughout ({len(rows)} such rows), and has no angle with others under "
-            "metric='cosine'; leave such rows out, or use metric='euclidean'."
+            f"row {first + rows[0]} is zero throughout ({counted(len(rows), 'such row')}), and has no angle with "
+            "others under metric='cosine'; leave such rows out, or use metric='euclidean'."
         )
     return normalize(moderate_rows(X))
 
 
-def check_finite(X: Any) -> Any:
-    """A sparse matrix as it is, once it is seen to hold no NaN and no infinity; anything else is left to others.
+def check_finite(X: Any, columns: Any = None) -> Any:
+    """A matrix as it is, once it is seen to hold no infinity, and no NaN if it is sparse.
+
+    Dense NaN and anything else are left to others. `columns` are names for the error.
 
     Examples
     --------
@@ -322,17 +325,32 @@ def check_finite(X: Any) -> Any:
     >>> check_finite(sparse.csr_array(np.eye(2))).nnz
     2
     """
-    if sparse.issparse(X) and X.dtype.kind == "f":
-        entries = X.tocoo()
-        bad = np.flatnonzero(~np.isfinite(entries.data))
-        if bad.size:
-            first = bad[np.lexsort((entries.col[bad], entries.row[bad]))[0]]
-            what = "NaN" if np.isnan(entries.data[first]) else "infinity"
-            raise ValueError(
-                f"X contains {what} in row {entries.row[first]}, column {entries.col[first]} ({bad.size} values that "
-                "are not finite); fill them in or leave those rows out."
-            )
+    is_sparse = sparse.issparse(X)
+    values = X.data if is_sparse else np.asarray(X)
+    is_matrix = values.dtype.kind == "f" and (is_sparse or values.ndim == 2)
+    if is_matrix and (np.isinf(values).any() or (is_sparse and np.isnan(values).any())):
+        raise ValueError(where_not_finite(X, "X", columns))
     return X
+
+
+def where_not_finite(rows: Any, name: str, columns: Any = None, row_word: str = "row") -> str:
+    """What to say of a matrix that holds infinity, or else NaN: where the first is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> where_not_finite(np.array([[1.0, np.inf]]), "X")
+    'X contains infinity in row 0, column 1 (1 value in all); fill them in or leave those rows out.'
+    """
+    entries = sparse.coo_array(rows, dtype=np.float64)
+    infinite = np.isinf(entries.data)
+    bad = infinite if infinite.any() else np.isnan(entries.data)
+    row, column = min(zip(entries.row[bad].tolist(), entries.col[bad].tolist()))
+    which = column if columns is None else repr(columns[column])
+    return (
+        f"{name} contains {'infinity' if infinite.any() else 'NaN'} in {row_word} {row}, column {which} "
+        f"({counted(bad.sum(), 'value')} in all); fill them in or leave those rows out."
+    )
 
 
 def check_distances(table: AnyFloats) -> AnyFloats:

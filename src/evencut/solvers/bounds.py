@@ -18,6 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 
+from .._runtime import counted
 from ..criteria import RatioProblem
 from ..tensors import AnyInts, Floats, Ints, Mask, Places
 from .descent import bound_costs
@@ -69,15 +70,18 @@ class Bounds:
     def check(self, n_clusters: int) -> None:
         """Raise if no partition into so many clusters can be within the limits."""
         total, heaviest, (low, high) = float(self.sizes.sum()), float(self.sizes.max()), self.limits
+        clusters = counted(n_clusters, "cluster")
         if n_clusters * low > total:
+            # Fewer than two clusters would not be clusters.
+            fewer = f", or use at most {self.max_clusters:g} clusters" if self.max_clusters > 1 else ""
             raise ValueError(
-                f"min_size={self.smallest:g} in {n_clusters} clusters needs {n_clusters * self.smallest:g} rows, but "
-                f"there are {total:g}; lower min_size, or use at most {int(total // self.smallest)} clusters."
+                f"min_size={self.smallest:g} in {clusters} needs {n_clusters * self.smallest:g} rows, but there are "
+                f"{total:g}; lower min_size{fewer}."
             )
         if n_clusters * high < total:
             raise ValueError(
-                f"max_size={self.largest:g} in {n_clusters} clusters holds {n_clusters * self.largest:g} rows, but "
-                f"there are {total:g}; raise max_size, or use at least {int(-(-total // self.largest))} clusters."
+                f"max_size={self.largest:g} in {clusters} holds {n_clusters * self.largest:g} rows, but there are "
+                f"{total:g}; raise max_size, or use at least {-(-total // self.largest):g} clusters."
             )
         if heaviest > high:
             raise ValueError(
