@@ -9,7 +9,7 @@ from one Gaussian of the same covariance, the mean of three draws. With the gain
 The fewest clusters are the easiest to agree on: of the pairs of points, k equal ones separate a share of 1 - 1/k. The
 number is 1 unless there is a valley between two of the clusters (:mod:`evencut.valley`, p below 0.05, corrected for the
 pairs), or the gain is at least 0.12, above a Gaussian and above a box along the principal axes. Below 2.2 intrinsic
-dimensions only a valley counts: points may be a strand, which every method cuts where chance made it thin.
+dimensions only valleys count: points may be a strand, which every method cuts where chance made it thin.
 
 There clusters with hardly a sign of a valley between them (p of 0.5 or more) are joined, too. Too many clusters do less
 harm then than too few: of the two highest peaks of the score, that of higher :math:`g_k \sqrt{\log k}` is taken. And a
@@ -48,7 +48,7 @@ GRID = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 27, 36, 50, 64, 90, 128, 160)
 SAMPLE, NULL_SAMPLE = 1600, 600
 # Populations without clusters that are drawn of each kind.
 N_DRAWS = 3
-# Gain below which there is one cluster.
+# Gain below which there is one cluster, unless a valley is shown.
 MIN_GAIN = 0.12
 # Below this dimension points may be a strand, which can be cut anywhere; of so many points parts are joined again.
 STRAND_DIMENSION, MIN_STRAND_POINTS = 2.2, 20

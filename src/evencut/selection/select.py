@@ -10,7 +10,7 @@ from ..points import draw_in
 from ..tensors import Floats
 from .graphs import NeighborGraphs, neighbor_graphs, neighborhood_sizes
 from .number import NumberCandidate, Population, find_number, number_of_affinity
-from .propose import Candidate, Proposal, propose
+from .propose import SEED, Candidate, Proposal, propose
 from .vote import Selection, rank_candidates
 
 __all__ = ["select"]
@@ -68,7 +68,7 @@ def select(
                 numbers = find_number(population)
         else:
             [broadest] = graphs[0].affinities([neighborhood_sizes(len(X), 2)[-1]])
-            numbers = number_of_affinity(broadest, weights, random_state)
+            numbers = number_of_affinity(broadest, weights, SEED)
         n_clusters = max(numbers[0].n_clusters if numbers else 1, min_clusters)
     if n_clusters in (1, len(X)):
         return _single(graphs[0], n_clusters, numbers)
